@@ -72,7 +72,7 @@ pub(super) async fn attempt(http: &Http, protocol: &Protocol, sent: Sent<'_>) ->
             Some(bytes) => {
                 events.push(bytes).map_err(|_| Failure::Broken("an event of the stream has no end".into()))?
             }
-            None => events.finish().into_iter().collect(),
+            None => events.finish(),
         };
         // Comments keep a connection alive, but are no data.
         if !data.is_empty() {
@@ -99,6 +99,7 @@ impl Reading<'_> {
         }
         let no_answer = |what: &crate::Error| {
             let message = self.http.secrets().message(data);
+            let what = self.http.secrets().message(&what.to_string());
             Failure::Broken(format!("the server sent no answer ({what}): {message}"))
         };
         let answer = &mut self.attempted.answer;

@@ -26,6 +26,9 @@ pub(super) struct Http {
     secrets: Secrets,
 }
 
+/// How many bytes of an error are read.
+const LONGEST_ERROR: usize = 1 << 20;
+
 impl Http {
     /// # Errors
     /// [`ErrorKind::Usage`] for an invalid address, and for headers that cannot be sent.
@@ -100,12 +103,23 @@ impl Http {
         }
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let retry_after = retry_after.and_then(|value| retry_after::wait(value, Timestamp::now()));
-        let text = timeout(self.idle, response.text()).await.ok().and_then(std::result::Result::ok).unwrap_or_default();
+        let text = timeout(self.idle, self.beginning(response)).await.unwrap_or_default();
         let message = format!("the server answered {status}: {}", self.secrets.message(&text));
         Err(match status {
             408 | 429 | 500.. => Failure::Busy { status, retry_after, message },
             _ => Failure::Refused { status, message },
         })
+    }
+
+    /// The first bytes of a response, more than enough for a message.
+    async fn beginning(&self, mut response: Response) -> String {
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = response.chunk().await
+            && body.len() < LONGEST_ERROR
+        {
+            body.extend_from_slice(&chunk);
+        }
+        String::from_utf8_lossy(&body).into_owned()
     }
 
     fn redirect(&self, status: u16, headers: &HeaderMap) -> String {

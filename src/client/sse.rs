@@ -1,15 +1,19 @@
 //! Server-sent events: extracts their data from bytes that arrive in pieces of any size.
 
-/// The longest line, in bytes.
+use serde::de::IgnoredAny;
+
+/// The longest event, in bytes.
 const LONGEST: usize = 16 << 20;
 
 /// Splits bytes into events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     line: Vec<u8>,
+    /// The data of the event so far, which may have several lines.
+    data: String,
 }
 
-/// A line is longer than any server should send.
+/// An event is longer than any server should send.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
@@ -19,30 +23,52 @@ impl Events {
         let mut events = Vec::new();
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
-            if self.line.len() > LONGEST {
+            if self.line.len() + self.data.len() > LONGEST {
                 return Err(TooLong);
             }
             if part.ends_with(b"\n") {
-                events.extend(data(&self.line));
-                self.line.clear();
+                self.end_line(&mut events);
             }
         }
         Ok(events)
     }
 
-    /// The last event, if it has no line end.
-    pub(super) fn finish(&mut self) -> Option<String> {
-        data(&std::mem::take(&mut self.line))
+    /// The last events, if they have no end.
+    pub(super) fn finish(&mut self) -> Vec<String> {
+        let mut events = Vec::new();
+        self.end_line(&mut events);
+        self.end_event(&mut events);
+        events
+    }
+
+    fn end_line(&mut self, events: &mut Vec<String>) {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&line);
+        // llama.cpp gives its errors this name. Other fields, and comments, which keep connections alive, have no data.
+        let data = line.strip_prefix("data:").or_else(|| line.strip_prefix("error:"));
+        match data.map(str::trim) {
+            Some(data) => {
+                // Some servers leave out the empty line between two events.
+                if is_complete(&self.data) {
+                    self.end_event(events);
+                }
+                self.data.push_str(data);
+                self.data.push('\n');
+            }
+            None if line.trim().is_empty() => self.end_event(events),
+            None => {}
+        }
+    }
+
+    fn end_event(&mut self, events: &mut Vec<String>) {
+        let data = std::mem::take(&mut self.data);
+        events.extend(Some(data.trim().to_owned()).filter(|data| !data.is_empty()));
     }
 }
 
-/// The data of a line; none for other fields and for comments, which keep connections alive.
-fn data(line: &[u8]) -> Option<String> {
-    let line = String::from_utf8_lossy(line);
-    // llama.cpp gives its errors this name.
-    let data = line.strip_prefix("data:").or_else(|| line.strip_prefix("error:"))?;
-    let data = data.trim();
-    (!data.is_empty()).then(|| data.to_owned())
+/// Whether this is all of an event's data: JSON, or the word for the end.
+fn is_complete(data: &str) -> bool {
+    data.trim() == "[DONE]" || serde_json::from_str::<IgnoredAny>(data).is_ok()
 }
 
 #[cfg(test)]
@@ -50,8 +76,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const STREAM: &str =
-        ": alive\r\n\r\ndata: {\"a\":\"ü\"}\n\ndata:[DONE]\n\nevent: x\nid: 1\nerror: {\"b\":1}\ndata: last";
+    const STREAM: &str = ": alive\r\n\r\ndata: {\"a\":\"ü\"}\n\ndata:[DONE]\n\nevent: x\nid: 1\nerror: {\"b\":1}\ndata: {\"c\":\r\ndata: 2}\r\n\r\ndata: last";
 
     proptest! {
         /// The events are the same, wherever the bytes are cut.
@@ -66,7 +91,7 @@ mod tests {
                 found.extend(events.push(&STREAM.as_bytes()[ends[0]..ends[1]]).expect("it is short"));
             }
             found.extend(events.finish());
-            prop_assert_eq!(found, ["{\"a\":\"ü\"}", "[DONE]", "{\"b\":1}", "last"]);
+            prop_assert_eq!(found, ["{\"a\":\"ü\"}", "[DONE]", "{\"b\":1}", "{\"c\":\n2}", "last"]);
         }
     }
 }

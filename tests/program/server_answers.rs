@@ -14,6 +14,7 @@ use crate::scripted_server::{ScriptedServer, begin_stream, respond, send, stream
 pub(crate) fn tests() -> Tests {
     tests![
         ids_that_a_stream_leaves_out_are_asked_for_in_one_piece,
+        a_stream_is_read_however_it_is_written,
         answers_of_all_kinds_are_read,
         an_answer_that_the_server_gave_up_on_is_an_error,
         an_answer_without_end_is_an_error,
@@ -66,45 +67,57 @@ fn ids_that_a_stream_leaves_out_are_asked_for_in_one_piece() {
     }
 }
 
+fn a_stream_is_read_however_it_is_written() {
+    for (kind, events) in [
+        (
+            "Text/Event-Stream; charset=utf-8",
+            "data: {\"choices\": [{\"text\": \"No\",\ndata: \"finish_reason\": \"stop\"}]}\n\n",
+        ),
+        (
+            "text/event-stream",
+            "data: {\"choices\": [{\"text\": \"No\", \"finish_reason\": \"stop\"}]}\r\ndata: [DONE]\r\n",
+        ),
+        ("application/json", "{\"choices\": [{\"text\": \"No\", \"finish_reason\": \"stop\"}]}"),
+    ] {
+        let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+            "/v1/completions" => {
+                write!(to, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: {kind}\r\n\r\n{events}")
+            }
+            _ => usual(asked, "m", to),
+        });
+        let ran = ran(&server, "openai", 1, &["--retries", "0"]);
+        assert_eq!(ran.status.code(), Some(0), "{kind}: {}", stderr(&ran));
+        assert_eq!(lines(&ran)[0]["text"], "No", "{kind}");
+    }
+}
+
 fn answers_of_all_kinds_are_read() {
     let text = |text: &str, finish: Option<&str>| json!({"choices": [{"text": text, "finish_reason": finish}]});
     let so_far = |text: &str, finish: Option<&str>| json!({"text": text, "meta_info": {"finish_reason": finish.map(|kind| json!({"type": kind}))}});
-    for (what, engine, head, events, expected) in [
-        (
-            "an empty reason is none",
-            "openai",
-            "text/event-stream",
-            vec![text("No", Some("")), text(", it", Some("stop"))],
-            "No, it",
-        ),
+    for (what, engine, events, expected) in [
+        ("an empty reason is none", "openai", vec![text("No", Some("")), text(", it", Some("stop"))], "No, it"),
         (
             "SGLang repeats the text",
             "sglang",
-            "text/event-stream",
             vec![so_far("No", None), so_far("No, it", None), so_far("No, it is", Some("stop"))],
             "No, it is",
         ),
         (
             "SGLang cuts off a stop string",
             "sglang",
-            "text/event-stream",
             vec![so_far("No", None), so_far("No\nUse", None), so_far("No", Some("stop"))],
             "No",
         ),
         (
             "SGLang in pieces",
             "sglang",
-            "text/event-stream",
             vec![so_far("No", None), so_far(", it", None), so_far(" is", Some("stop"))],
             "No, it is",
         ),
     ] {
         let path = if engine == "sglang" { "/generate" } else { "/v1/completions" };
         let server = ScriptedServer::start(move |asked, to| match asked.path == path {
-            true => {
-                write!(to, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: {head}\r\n\r\n")?;
-                events.iter().try_for_each(|event| send(to, event))
-            }
+            true => stream(to, &events),
             false => usual(asked, "m", to),
         });
         let ran = ran(&server, engine, 1, &["--retries", "0"]);
