@@ -188,78 +188,91 @@ impl Client {
     }
 }
 
+/// How often a request was sent.
+#[derive(Default)]
+struct Tries {
+    attempts: u32,
+    /// How often its connection was closed, and how often the server had too many requests. Neither is an attempt.
+    closed: u32,
+    waits: u32,
+}
+
 impl Shared {
     /// Sends a request until it is answered or has failed for good.
     async fn answer(&self, ask: &Ask, bodies: &Bodies, trimmer: &Trimmer) -> Result<Outcome> {
-        let (mut attempts, mut closed, mut waits) = (0, 0, 0);
+        let mut tries = Tries::default();
         loop {
             let turn = self.pace.turn().await;
             if let Err(why) = self.gate.pass().await {
                 return Ok(Outcome::GivenUp(why));
             }
-            attempts += 1;
+            tries.attempts += 1;
             let sink = if self.is_whole.load(Ordering::Relaxed) { &bodies.whole } else { &bodies.streamed };
-            let sent = Sent {
-                body: body(ask, attempts, &**sink)?,
-                trimmer,
-                most_tokens: ask.most_tokens,
-                keep_raw: self.keep_raw,
-            };
-            let failure = match attempt(&self.http, self.protocol, sent).await {
+            let body = body(ask, tries.attempts, &**sink)?;
+            let sent = Sent { body, trimmer, most_tokens: ask.most_tokens, keep_raw: self.keep_raw };
+            let attempted = attempt(&self.http, self.protocol, sent).await;
+            drop(turn);
+            match attempted {
                 Ok(Attempted { answer, to_first_token, latency, raw }) => {
                     self.gate.answered();
                     self.pace.answered();
-                    let finished = Finished { answer, to_first_token, latency, attempts, raw };
+                    let finished = Finished { answer, to_first_token, latency, attempts: tries.attempts, raw };
                     return Ok(Outcome::Answered(Box::new(finished)));
                 }
-                Err(failure) => failure,
-            };
-            drop(turn);
-            match failure {
-                // The request was not sent, so this is not an attempt.
-                Failure::Down(_) => {
-                    attempts -= 1;
-                    if self.gate.close() {
-                        outage::wait_out(&self.http, &self.known, &self.gate, &self.notice).await;
+                Err(failure) => {
+                    if let Some(failed) = self.recover(failure, &mut tries).await {
+                        return Ok(Outcome::Failed(failed));
                     }
-                }
-                Failure::OmittedIds => {
-                    attempts -= 1;
-                    self.stream_no_more();
-                }
-                Failure::Closed(_) if closed < CLOSED_CONNECTIONS => {
-                    closed += 1;
-                    attempts -= 1;
-                }
-                // Nor is this the request's fault.
-                failure if failure.asks_to_wait() && self.hold_back(&failure, waits + 1) => {
-                    waits += 1;
-                    attempts -= 1;
-                }
-                Failure::Closed(_) | Failure::Broken(_) | Failure::Busy { .. } if attempts <= self.retries => {
-                    tokio::time::sleep(pause(attempts, failure.retry_after())).await;
-                }
-                // Every other request would fail in the same way.
-                Failure::Refused { status: 401 | 403 | 404 | 405, message } => {
-                    self.gate.give_up(format!(
-                        "{message}; the request went to {}, the path of {}",
-                        self.protocol.path, self.protocol.name
-                    ));
-                }
-                Failure::Unusable(message) => self.gate.give_up(message),
-                failure => {
-                    let is_refused = matches!(failure, Failure::Refused { .. });
-                    let failed = FailedRequest { status: failure.status(), attempts, error: failure.message() };
-                    // A server that refuses one request works.
-                    if is_refused {
-                        self.gate.answered()
-                    } else {
-                        self.gate.failed(&failed.error)
-                    }
-                    return Ok(Outcome::Failed(failed));
                 }
             }
         }
+    }
+
+    /// Does what a failure asks for before the request is sent again; returns it if it is final.
+    async fn recover(&self, failure: Failure, tries: &mut Tries) -> Option<FailedRequest> {
+        match failure {
+            // The request was not sent, so this is not an attempt.
+            Failure::Down(_) => {
+                tries.attempts -= 1;
+                if self.gate.close() {
+                    outage::wait_out(&self.http, &self.known, &self.gate, &self.notice).await;
+                }
+            }
+            Failure::OmittedIds => {
+                tries.attempts -= 1;
+                self.stream_no_more();
+            }
+            Failure::Closed(_) if tries.closed < CLOSED_CONNECTIONS => {
+                tries.attempts -= 1;
+                tries.closed += 1;
+            }
+            failure if failure.asks_to_wait() && self.hold_back(&failure, tries.waits + 1) => {
+                tries.attempts -= 1;
+                tries.waits += 1;
+            }
+            Failure::Closed(_) | Failure::Broken(_) | Failure::Busy { .. } if tries.attempts <= self.retries => {
+                tokio::time::sleep(pause(tries.attempts, failure.retry_after())).await;
+            }
+            // Every other request would fail in the same way.
+            Failure::Refused { status: 401 | 403 | 404 | 405, message } => {
+                let Protocol { path, name, .. } = self.protocol;
+                self.gate.give_up(format!("{message}; the request went to {path}, the path of {name}"));
+            }
+            Failure::Unusable(message) => self.gate.give_up(message),
+            failure => return Some(self.failed(failure, tries.attempts)),
+        }
+        None
+    }
+
+    fn failed(&self, failure: Failure, attempts: u32) -> FailedRequest {
+        let is_refused = matches!(failure, Failure::Refused { .. });
+        let failed = FailedRequest { status: failure.status(), attempts, error: failure.message() };
+        // A server that refuses one request works.
+        match is_refused {
+            true => self.gate.answered(),
+            false => self.gate.failed(&failed.error),
+        }
+        failed
     }
 
     /// The server has too many requests: none is sent for a while. Returns false if that has been so for too long.

@@ -65,13 +65,13 @@ fn but_the_second(status: Option<&'static str>) -> ScriptedServer {
     })
 }
 
-/// Sends a signal when the server has been asked for so many rows, and answers have had time to arrive.
+/// Sends a signal, one that no shell lets a program ignore, when the server has been asked for so many rows, and answers have had time to arrive.
 fn interrupted(mut run: Child, server: &ScriptedServer, rows: usize) -> Output {
     while server.bodies("/v1/completions").len() < rows && run.try_wait().expect("it was started").is_none() {
         thread::sleep(Duration::from_millis(20));
     }
     thread::sleep(Duration::from_millis(300));
-    let sent = Command::new("kill").args(["-INT", &run.id().to_string()]).status().expect("there is a kill");
+    let sent = Command::new("kill").args(["-TERM", &run.id().to_string()]).status().expect("there is a kill");
     assert!(sent.success());
     run.wait_with_output().expect("it ends")
 }
@@ -92,7 +92,7 @@ fn what_has_arrived_is_written_when_a_run_ends_early() {
     if cfg!(unix) {
         let (server, folder) = (but_the_second(None), folder(5));
         let run = metatok(folder.path(), &args(&server.url(), "vllm", &[])).spawn().expect("it runs");
-        check(&interrupted(run, &server, 5), 130, "interrupted; 4 lines written");
+        check(&interrupted(run, &server, 5), 143, "interrupted; 4 lines written");
     }
 }
 
@@ -101,7 +101,7 @@ fn an_interrupted_run_says_what_is_kept() {
     let (server, folder) = (but_the_second(None), folder(5));
     let run = metatok(folder.path(), &args(&server.url(), "vllm", &["-o", "out"])).spawn().expect("it runs");
     let ran = interrupted(run, &server, 5);
-    assert_eq!(ran.status.code(), Some(130), "{}", stderr(&ran));
+    assert_eq!(ran.status.code(), Some(143), "{}", stderr(&ran));
     let expected = "metatok: interrupted; 4 answers kept in out.partial, go on with --resume\n";
     assert!(stderr(&ran).ends_with(expected), "{}", stderr(&ran));
     let other = ScriptedServer::start(|asked, to| match asked.path.as_str() {
