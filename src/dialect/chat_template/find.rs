@@ -145,16 +145,26 @@ impl Files {
     }
 }
 
-/// The special tokens by their names; the second file's come first.
+/// The special tokens by their names; the second file's come first. A model's own stand in a dict of their own.
 fn special_tokens(map: &Value, config: &Value) -> BTreeMap<String, String> {
     let mut tokens = BTreeMap::new();
-    for (key, value) in [map, config].into_iter().filter_map(Value::as_object).flatten() {
-        let token = value.as_str().or_else(|| value.get("content")?.as_str());
-        if let Some(token) = token.filter(|_| key.ends_with("_token")) {
-            tokens.insert(key.clone(), token.to_owned());
+    for file in [map, config] {
+        for own in OWN_TOKENS {
+            let own = file[own].as_object().into_iter().flatten();
+            tokens.extend(own.filter_map(|(key, value)| Some((key.clone(), token(value)?))));
         }
+        let named = file.as_object().into_iter().flatten().filter(|(key, _)| key.ends_with("_token"));
+        tokens.extend(named.filter_map(|(key, value)| Some((key.clone(), token(value)?))));
     }
     tokens
+}
+
+/// Where transformers saves the special tokens of one model, such as `image_token`, by their names.
+const OWN_TOKENS: [&str; 2] = ["extra_special_tokens", "model_specific_special_tokens"];
+
+/// A token of a string, or of an object as in `added_tokens_decoder`.
+fn token(value: &Value) -> Option<String> {
+    value.as_str().or_else(|| value.get("content")?.as_str()).map(str::to_owned)
 }
 
 fn is_file_name(name: &str) -> bool {
