@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::conversation::check_variables;
 use crate::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 use crate::tokenizer::Tokenizer;
@@ -118,6 +119,7 @@ impl ModelChoice<'_> {
         };
         if let Some(kwargs) = self.template_kwargs {
             let template = model.chat_template.as_mut().ok_or_else(no_variables).at(Setting::TEMPLATE_KWARGS)?;
+            check_variables(kwargs).at(Setting::TEMPLATE_KWARGS)?;
             template.kwargs.clone_from(kwargs);
         }
         Ok(model)

@@ -1,6 +1,6 @@
 //! How each format of conversations is read.
 
-use crate::conversation::{Chat, ChatMessage, Conversation, tools_would_be_lost};
+use crate::conversation::{Chat, ChatMessage, Conversation, check_end, check_variables, tools_would_be_lost};
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{functions_would_be_lost, layout_would_be_lost, refused};
 use crate::dataset::records::reads_for::ReadsFor;
@@ -18,6 +18,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         no_other_prompt(keys)?;
     }
     let id = keys.id()?;
+    check_end(|key| keys.raw(key))?;
     let tools = tools(keys, reads_for)?;
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),
@@ -46,6 +47,7 @@ fn with_variables<'a>(record: Record<'a>, keys: &Keys<'_>) -> Result<Record<'a>>
     }
     chat.documents = keys.get("documents")?;
     chat.chat_template_kwargs = keys.get("chat_template_kwargs")?.unwrap_or_default();
+    check_variables(&chat.chat_template_kwargs).at("chat_template_kwargs")?;
     Ok(Record { conversation: chat.into(), tools: None, ..record })
 }
 
@@ -242,6 +244,7 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
                 return Err(layout_would_be_lost(key));
             }
         }
+        check_end(|key| body.raw(key))?;
         let tools = tools(&body, reads_for)?;
         if !body.has("messages") && !body.has("prompt") {
             let names = body.names();

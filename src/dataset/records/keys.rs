@@ -9,13 +9,15 @@ use crate::dataset::records::parse_error::parse_error;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 35] = [
+const KNOWN: [&str; 37] = [
+    "add_generation_prompt",
     "body",
     "chat_template",
     "chat_template_kwargs",
     "chosen",
     "completion",
     "content",
+    "continue_final_message",
     "conversation",
     "conversation_id",
     "conversations",
