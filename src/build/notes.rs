@@ -1,9 +1,12 @@
 //! Notes about the input that are given once, however often they apply: each with its first place and its count.
 
-use crate::conversation::Conversation;
+use std::fmt::Display;
+
+use crate::builder::PromptBuilder;
+use crate::conversation::{Conversation, Mode};
+use crate::dataset::records::InputFormat;
 use crate::dataset::{Record, Row};
 use crate::error::{Setting, Warning, counted, way_out};
-use crate::input::RecordPlace;
 use crate::render::Omissions;
 
 /// At most this many different notes are distinguished, whatever the input contains.
@@ -16,14 +19,28 @@ const LISTED: usize = 10;
 const LONGEST_NAME: usize = 60;
 
 /// The notes, in the order of the input.
-#[derive(Debug, Default)]
-pub(crate) struct Notes {
+///
+/// ```
+/// use metatok::build::Notes;
+/// use metatok::dataset::records::Record;
+/// use metatok::PromptBuilder;
+///
+/// let record = Record::parse(r#"{"messages": [{"role": "user", "content": "Hi!", "country": "UK"}]}"#)?;
+/// let (mut known, mut notes) = (Notes::default(), Notes::default());
+/// notes.see_record(&record, &PromptBuilder::demo()?, "chat 7");
+/// let told = known.tell_new(notes.clone());
+/// assert_eq!(told[0].message(), "unknown keys of messages are ignored: \"country\" (1 message, first at chat 7)");
+/// assert!(known.tell_new(notes).is_empty());
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Notes {
     noticed: Vec<Noticed>,
     /// Keys beyond those that are kept.
     has_more: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Noticed {
     what: What,
     first: String,
@@ -47,8 +64,28 @@ enum What {
 }
 
 impl Notes {
+    /// Notes what the prompt of a record leaves out of it.
+    pub fn see_record(&mut self, record: &Record<'_>, builder: &PromptBuilder, place: impl Display) {
+        if !builder.record_reader(InputFormat::Auto).keeps_all_keys() {
+            self.see(&record.conversation, &place);
+        }
+        self.see_omissions(&builder.omissions(&record.conversation), &place);
+        if builder.mode() == Mode::Generate {
+            self.see_completion(record, &place);
+        }
+    }
+
+    /// Adds the notes of later input, and returns the new ones.
+    #[must_use]
+    pub fn tell_new(&mut self, later: Self) -> Vec<Warning> {
+        let is_new = |noticed: &&Noticed| self.noticed.iter().all(|known| known.what != noticed.what);
+        let new: Vec<Noticed> = later.noticed.iter().filter(is_new).take(KEPT - self.noticed.len()).cloned().collect();
+        self.append(later);
+        Self { noticed: new, has_more: false }.warnings()
+    }
+
     /// Notes what is left out of a conversation.
-    pub(crate) fn see(&mut self, conversation: &Conversation, place: RecordPlace<'_>) {
+    pub(crate) fn see(&mut self, conversation: &Conversation, place: impl Display) {
         for (_, key) in conversation.unknown_keys() {
             let key = shortened(key);
             self.add(
@@ -61,7 +98,7 @@ impl Notes {
     }
 
     /// Notes what the template leaves out of a conversation.
-    pub(crate) fn see_omissions(&mut self, omissions: &Omissions<'_>, place: RecordPlace<'_>) {
+    pub(crate) fn see_omissions(&mut self, omissions: &Omissions<'_>, place: impl Display) {
         for role in &omissions.roles {
             let role = shortened(role);
             let is = |what: &What| matches!(what, What::SilentRole(known) if known == role);
@@ -78,14 +115,14 @@ impl Notes {
     }
 
     /// Notes that a record's completion is not part of its prompt.
-    pub(crate) fn see_completion(&mut self, record: &Record<'_>, place: RecordPlace<'_>) {
+    pub(crate) fn see_completion(&mut self, record: &Record<'_>, place: impl Display) {
         if record.completion.as_ref().is_some_and(|completion| !completion.is_empty()) {
             self.add(|what| *what == What::Completion, || What::Completion, 1, || place.to_string());
         }
     }
 
     /// Notes a column that occurs twice.
-    pub(crate) fn see_row(&mut self, row: &Row, place: RecordPlace<'_>) {
+    pub(crate) fn see_row(&mut self, row: &Row, place: impl Display) {
         if let Some(column) = row.repeated() {
             let column = shortened(column);
             let is = |what: &What| matches!(what, What::Column(known) if known == column);

@@ -3,14 +3,15 @@
 use std::fmt;
 
 use crate::answers::ModelAnswers;
-use crate::assemble::{Detail, TokenizedPrompt};
+use crate::assemble::Detail;
 use crate::build::check_media::check_media;
+use crate::build::scored_prompt::{detail_for, labels_of};
 use crate::build::{MessagesForm, Written};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
 use crate::error::{At, ErrorKind, Result};
-use crate::render::{Element, Omissions};
+use crate::render::Omissions;
 use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted};
@@ -242,14 +243,7 @@ impl IdsForm {
     /// What is recorded of a prompt: with labels, also where the scored part is, so that it is built only once.
     fn detail(&self, scored: &ScoredText) -> Detail {
         let detail = self.builder.detail();
-        let is_part = matches!(scored, ScoredText::After(_) | ScoredText::Last(_));
-        match self.labels && is_part {
-            true => {
-                let spans = detail.spans || matches!(scored, ScoredText::Last(_));
-                Detail { offsets: true, text: true, spans, ..detail }
-            }
-            false => detail,
-        }
+        if self.labels { detail_for(detail, scored) } else { detail }
     }
 
     fn write_turns(
@@ -286,32 +280,6 @@ impl IdsForm {
     fn key<'k>(&'k self, key: PromptKey<'k>) -> PromptKey<'k> {
         PromptKey { fingerprint: self.fingerprint.as_deref(), sampling_params: self.sampling_params, ..key }
     }
-}
-
-/// The ids of the scored tokens.
-fn labels_of(
-    prompt: &TokenizedPrompt,
-    conversation: &Conversation,
-    scored: &ScoredText,
-    session: &Session,
-) -> Result<Option<Vec<i64>>> {
-    if let ScoredText::Continuation(bytes) = scored {
-        return prompt.labels_behind(session.builder().context_tokens(conversation, *bytes)?).map(Some);
-    }
-    if let ScoredText::Messages(count) = scored {
-        let before = session.builder().tokens_before(conversation, *count, &prompt.input_ids)?;
-        return prompt.labels_behind(before).map(Some);
-    }
-    let text = prompt.text.as_deref().unwrap_or_default();
-    // What the template writes behind it may have the same text.
-    let end = if let ScoredText::Last(_) = scored { end_of_content(prompt) } else { None };
-    Ok(prompt.labels(scored.bytes(end.and_then(|end| text.get(..end)).unwrap_or(text))?))
-}
-
-/// How many bytes of the text there are up to the end of its last content.
-fn end_of_content(prompt: &TokenizedPrompt) -> Option<usize> {
-    let last = prompt.spans.as_ref()?.iter().rfind(|span| span.part.element == Element::Content)?;
-    prompt.offsets.as_ref()?.get(last.end.checked_sub(1)?).map(|token| token.end)
 }
 
 /// A choice must be one token, because the model's next token is compared.

@@ -21,6 +21,13 @@ pub struct Record<'a> {
     pub tools: Option<String>,
 }
 
+/// A conversation alone.
+impl From<Conversation> for Record<'static> {
+    fn from(conversation: Conversation) -> Self {
+        Self::of(conversation)
+    }
+}
+
 impl<'a> Record<'a> {
     pub(crate) fn of(conversation: Conversation) -> Self {
         Self { id: None, conversation, completion: None, completion_messages: None, tools: None }
