@@ -13,7 +13,15 @@ from metatok.batch import Batch
 from metatok.builder import PromptBuilder
 from metatok.checks import Diff, Finding
 from metatok.dialogue import Dialogue
-from metatok.errors import DatasetError, InputError, MachineError, MetatokError, ModelError, UsageError
+from metatok.errors import (
+    DatasetError,
+    InputError,
+    MachineError,
+    MetatokError,
+    MetatokWarning,
+    ModelError,
+    UsageError,
+)
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 from metatok.task import Task
@@ -30,6 +38,7 @@ __all__ = [
     "InputError",
     "MachineError",
     "MetatokError",
+    "MetatokWarning",
     "ModelError",
     "Prompt",
     "PromptBuilder",

@@ -16,6 +16,7 @@ def complete(
     include_stop: bool,
     skip_special_tokens: bool,
 ) -> list[dict[str, Any]]: ...
+def trim(builder: Builder, outputs: list[str]) -> list[dict[str, Any]]: ...
 def requests(
     builder: Builder,
     conversations: Iterable[object],
@@ -35,6 +36,7 @@ def build_arrow(
     ids_column: str,
     keep: list[str],
     first_row: int,
+    max_out_len: int | None,
     threads: int | None,
     budget: Mapping[str, Any] | None,
 ) -> Any: ...
@@ -134,6 +136,7 @@ class Builder:
     def build_all(
         self, conversations: Iterable[object], threads: int | None = None, budget: Mapping[str, Any] | None = None
     ) -> tuple[list[npt.NDArray[np.uint32]], list[dict[str, Any] | None] | None]: ...
+    def context_tokens(self, said: object, scored_bytes: int) -> int: ...
     def build_flat(
         self, conversations: Iterable[object], threads: int | None = None, budget: Mapping[str, Any] | None = None
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...

@@ -9,16 +9,18 @@ from typing import Any
 import pyarrow as pa
 
 from metatok import PromptBuilder
+from metatok._limits import LIMITS
 
 
 class Tables:
     """Makes tables of ids with one builder, which is loaded on first use, so that this pickles small.
 
     Args:
-        builder: The arguments of :class:`metatok.PromptBuilder`.
+        builder: The arguments of :class:`metatok.PromptBuilder`, and the limits of
+            :meth:`metatok.PromptBuilder.build_arrow`.
         column: The column of conversations.
         id_column: The column of the prompts' ids: strings or dates, or values that are written as JSON.
-        keep: Further columns to keep as they are.
+        keep: A further column, or several, to keep as they are.
         threads: How many threads build.
     """
 
@@ -28,11 +30,12 @@ class Tables:
         *,
         column: str = "messages",
         id_column: str = "id",
-        keep: Sequence[str] = (),
+        keep: str | Sequence[str] = (),
         threads: int = 1,
     ) -> None:
-        self._arguments = dict(builder)
-        self._column, self._id_column, self._keep = column, id_column, tuple(keep)
+        self._arguments = {name: value for name, value in builder.items() if name not in LIMITS}
+        self._limits = {name: value for name, value in builder.items() if name in LIMITS}
+        self._column, self._id_column, self._keep = column, id_column, kept(keep)
         self._threads = threads
         self._builder: PromptBuilder | None = None
 
@@ -53,7 +56,8 @@ class Tables:
             ValueError: a row has no id.
             InputError: of the first conversation that the template does not take.
         """
-        needed = dict.fromkeys((self._column, self._id_column, *self._keep))
+        limit = [name for name in table.column_names if name == "max_out_len"]
+        needed = dict.fromkeys((self._column, self._id_column, *self._keep, *limit))
         missing = [name for name in needed if name not in table.column_names]
         if missing:
             raise KeyError(f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}")
@@ -67,6 +71,7 @@ class Tables:
                 id_column=self._id_column,
                 keep=self._keep,
                 threads=self._threads,
+                **self._limits,
             )
         )
         origin = json.loads(built.schema.metadata[b"metatok"])
@@ -74,3 +79,9 @@ class Tables:
         del origin["rows"]
         metadata = json.dumps(origin, separators=(",", ":"), ensure_ascii=False)
         return built.replace_schema_metadata({b"metatok": metadata.encode()})
+
+
+def kept(keep: str | Sequence[str]) -> tuple[str, ...]:
+    """The columns to keep besides those that a table of ids has anyway."""
+    names = (keep,) if isinstance(keep, str) else keep
+    return tuple(name for name in names if name != "max_out_len")

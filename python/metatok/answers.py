@@ -23,7 +23,7 @@ class Completion:
     text: str
     """The text before the stop, without special tokens."""
     finish_reason: str
-    """``"stop"`` or ``"length"``, as in engines."""
+    """``"stop"`` at a stop; otherwise ``"length"``, or what the engine reported, such as ``"abort"``."""
     stop: dict[str, Any] | None = None
     """The stop: ``token_id``, ``token`` and ``sources`` of an id, or ``string``."""
     tail: list[int] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Stream:
 
     @property
     def stop(self) -> dict[str, Any] | None:
-        """The stop at which it ended."""
+        """The stop at which it ended, as that of a :class:`Completion`."""
         return self._core.stop
 
     @property

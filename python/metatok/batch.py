@@ -39,7 +39,7 @@ class Batch(dict[str, Any]):
         return lengths
 
     def rows(self) -> Iterator[Any]:
-        """The ids of each prompt, without padding: views of ``input_ids``."""
+        """The ids of each prompt, without padding, of shape (tokens,): copies."""
         for ids, mask in zip(self["input_ids"], self["attention_mask"]):
             yield ids[mask != 0]
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from metatok import _metatok
+from metatok import _json, _metatok
 from metatok.answers import Completion, Stream
-from metatok.building import Building
+from metatok.building import Building, _several
 from metatok.checks import Diff, Finding
 from metatok.dialogue import Dialogue
+from metatok.errors import UsageError
 from metatok.task import Task
-from metatok.tokenizer import Tokenizer, _answer_ids, _as_ids, _loaded, chat_template_of
+from metatok.tokenizer import Tokenizer, _answer_ids, _as_ids, _loaded, chat_template_of, named_chat_template
 from metatok.view import View
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from metatok.engines import VllmInputs
 
 __all__ = ["PromptBuilder"]
@@ -26,7 +28,8 @@ class PromptBuilder(Building):
     """Turns conversations into token ids, for one model.
 
     A conversation is a list of messages (dicts with ``role`` and ``content``), a string, a prompt list of OpenCompass,
-    or a dict with ``messages`` and perhaps ``tools``, ``documents``, ``chat_template_kwargs``.
+    or a dict with ``messages`` and perhaps ``tools``, ``documents``, ``chat_template_kwargs``. Messages may also be
+    objects of pydantic or dataclasses, and lists may be arrays or columns of other libraries.
 
     Args:
         model: A built-in model (``metatok models`` lists them), a repository that belongs to one, the path of a model
@@ -34,16 +37,19 @@ class PromptBuilder(Building):
         tokenizer: A name as for :class:`Tokenizer`, or a loaded tokenizer of ``transformers`` or ``tokenizers``. By
             default the model's own. Without a model, its chat template is used.
         meta_template: A dict as in OpenCompass's ``meta_template``, of strings and ids; or a model dict that has one.
-        chat_template: Jinja, the path of a file of it, or the name of one of the tokenizer's chat templates.
-        conversation_template: The name of one of FastChat's templates, or the path of a file.
+        chat_template: Jinja, the path of a file of it, or the name of one of the tokenizer's chat templates. It replaces
+            the model's own template.
+        conversation_template: The name of one of FastChat's templates, or the path of a file. It replaces the model's
+            own template.
         template_kwargs: Variables of the chat template, such as ``{"enable_thinking": False}``.
         options: ``mode`` (``"gen"`` or ``"ppl"``), ``special_tokens`` (``"auto"``, ``"always"``, ``"never"``),
             ``content`` (``"data"`` or ``"trusted"``), ``reserve``, ``unreserve``, ``stop_token_ids``, ``stop_strings``,
-            ``round_fallback``, ``each_message``, ``chat_wrapper``, ``continue_final_message``, ``always_render``,
-            ``spans``, ``offsets``, ``text``.
+            ``round_fallback``, ``each_message``, ``chat_wrapper``, ``continue_final_message``, ``open_answer``,
+            ``compat``, ``allow_empty_prompts``, ``always_render``, ``spans``, ``offsets``, ``text``.
 
     Raises:
         MetatokError: says what of the model does not fit the tokenizer, and where it is written.
+        UsageError: for two templates, and for an option that there is not.
 
     >>> builder = PromptBuilder("demo")
     >>> prompt = builder.build([{"role": "user", "content": "Which planet is red?"}])
@@ -59,34 +65,46 @@ class PromptBuilder(Building):
         *,
         tokenizer: Any = None,
         meta_template: Mapping[str, Any] | None = None,
-        chat_template: str | None = None,
-        conversation_template: str | None = None,
+        chat_template: str | os.PathLike[str] | None = None,
+        conversation_template: str | os.PathLike[str] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
+        if model is not None and meta_template is not None:
+            raise _two_templates("model", "meta_template")
         if isinstance(model, Mapping):
             model, meta_template = None, model
+        elif meta_template is not None and (chat_template or conversation_template):
+            raise _two_templates("meta_template", "chat_template" if chat_template else "conversation_template")
+        if chat_template is not None and conversation_template is not None:
+            raise _two_templates("chat_template", "conversation_template")
         loaded: str | _metatok.Tokenizer | None
         if tokenizer is None or isinstance(tokenizer, (str, os.PathLike)):
             loaded = None if tokenizer is None else os.fspath(tokenizer)
         else:
             loaded = _loaded(tokenizer)
-        template: tuple[str | None, str | None] | None = (chat_template, None) if chat_template is not None else None
+        is_object = isinstance(loaded, _metatok.Tokenizer) and not isinstance(tokenizer, Tokenizer)
+        template: tuple[str | None, str | None] | None = None
+        if chat_template is not None:
+            name = os.fspath(chat_template)
+            template = (named_chat_template(tokenizer, name) if is_object else name), None
         is_named = model is not None or meta_template is not None or template is not None or conversation_template
-        if not is_named and isinstance(loaded, _metatok.Tokenizer) and not isinstance(tokenizer, Tokenizer):
+        if not is_named and is_object:
             template = chat_template_of(tokenizer)
         self._core = _metatok.Builder.open(
             None if model is None else os.fspath(model),
-            None if meta_template is None else json.dumps(_plain(meta_template)),
+            None if meta_template is None else _json.text(meta_template, "meta_template"),
             loaded,
             template,
-            conversation_template,
+            None if conversation_template is None else os.fspath(conversation_template),
             template_kwargs,
             options,
         )
 
     @classmethod
-    def from_tokenizer(cls, tokenizer: Any, *, chat_template: str | None = None, **options: Any) -> PromptBuilder:
+    def from_tokenizer(
+        cls, tokenizer: Any, *, chat_template: str | os.PathLike[str] | None = None, **options: Any
+    ) -> Self:
         """With a loaded tokenizer's own chat template, as ``apply_chat_template`` renders it.
 
         Args:
@@ -172,7 +190,7 @@ class PromptBuilder(Building):
         >>> PromptBuilder("demo").check()
         []
         """
-        return [Finding(**finding) for finding in _metatok.check(self._core, conversations)]
+        return [Finding(**finding) for finding in _metatok.check(self._core, _several(conversations))]
 
     def diff(self, other: PromptBuilder, conversations: Iterable[object] | None = None) -> Diff:
         """How the prompts of two builders differ, on these conversations, or on generated ones.
@@ -181,7 +199,10 @@ class PromptBuilder(Building):
         >>> diff.different
         0
         """
-        return Diff(**_metatok.diff(self._core, other._core, conversations))
+        if not isinstance(other, Building):
+            raise TypeError(f"diff() takes another PromptBuilder, not {type(other).__name__}")
+        said = None if conversations is None else _several(conversations)
+        return Diff(**_metatok.diff(self._core, other._core, said))
 
     def vllm_inputs(self, conversations: Iterable[object], **sampling: Any) -> VllmInputs:
         """What vLLM's ``LLM.generate`` takes: prompts, and the arguments of ``SamplingParams``.
@@ -190,7 +211,8 @@ class PromptBuilder(Building):
 
         Args:
             conversations: Any iterable.
-            sampling: As for :func:`metatok.engines.sampling`.
+            sampling: As for :func:`metatok.engines.sampling`; ``max_seq_len`` and ``truncation`` make prompts fit, as
+                for :func:`metatok.engines.vllm_inputs`.
 
         >>> inputs = PromptBuilder("demo").vllm_inputs([[{"role": "user", "content": "Hi!"}]], max_tokens=8)
         >>> inputs.prompts[0]["prompt_token_ids"][:3], inputs.sampling_params["stop_token_ids"]
@@ -224,20 +246,15 @@ class PromptBuilder(Building):
         return f"PromptBuilder({self.model!r}, tokenizer={self.tokenizer.name!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _of_core, (self._core,)
+        return _of_core, (type(self), self._core), getattr(self, "__dict__", None) or None
 
 
-def _of_core(core: _metatok.Builder) -> PromptBuilder:
+def _of_core(of: type[PromptBuilder], core: _metatok.Builder) -> PromptBuilder:
     """A builder that was pickled."""
-    builder = PromptBuilder.__new__(PromptBuilder)
+    builder = of.__new__(of)
     builder._core = core
     return builder
 
 
-def _plain(template: Any) -> Any:
-    """Dicts of other libraries as plain ones."""
-    if isinstance(template, Mapping):
-        return {key: _plain(value) for key, value in template.items()}
-    if isinstance(template, (list, tuple)):
-        return [_plain(item) for item in template]
-    return template
+def _two_templates(one: str, other: str) -> UsageError:
+    return UsageError(f"both {one} and {other} say how prompts are written; give one of them", kind="usage")

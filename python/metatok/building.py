@@ -8,6 +8,8 @@ from itertools import islice, repeat
 from typing import Any
 
 from metatok import _metatok
+from metatok._limits import budget as limits_of
+from metatok._limits import whole
 from metatok.batch import Batch
 from metatok.prompt import Prompt
 from metatok.stop import Stop
@@ -17,10 +19,17 @@ __all__ = ["Building"]
 
 
 def _several(conversations: Iterable[object]) -> Iterable[object]:
-    """The same, unless it is one conversation: its keys or characters would be built, each by itself."""
-    if isinstance(conversations, (str, Mapping)):
-        kind = type(conversations).__name__
+    """The same, unless it is one conversation or a table: its keys or characters, or the names of columns, would be
+    built, each by itself.
+    """
+    kind = type(conversations).__name__
+    if isinstance(conversations, (str, bytes, Mapping)):
         raise TypeError(f"expected a list of conversations, not one of them ({kind}); build() takes one")
+    if hasattr(type(conversations), "columns"):
+        way_out = 'build_arrow() takes one; or give its rows, such as table.to_dict("records"), or a column'
+        raise TypeError(f"expected a list of conversations, not a table ({kind}); {way_out}")
+    if not hasattr(type(conversations), "__iter__") and not hasattr(type(conversations), "__getitem__"):
+        raise TypeError(f"expected a list of conversations, not {kind}")
     return conversations
 
 
@@ -41,8 +50,13 @@ class Building:
 
         Raises:
             InputError: names the message that the template has no place for.
+            TypeError: for what is no conversation.
+
+        Warns:
+            MetatokWarning: of what the prompt leaves out, such as tools that the chat template does not read; once for
+                each kind.
         """
-        ids, known = self._core.build(conversation, budget or None)
+        ids, known = self._core.build(conversation, limits_of(budget))
         return Prompt(ids, self, conversation, known)
 
     def build_all(self, conversations: Iterable[object], *, threads: int | None = None, **budget: Any) -> list[Prompt]:
@@ -63,7 +77,7 @@ class Building:
         """
         said = _several(conversations)
         said = said if isinstance(said, (list, tuple)) else list(said)
-        built, known = self._core.build_all(said, threads, budget or None)
+        built, known = self._core.build_all(said, threads, limits_of(budget))
         return [Prompt(ids, self, of, more) for ids, of, more in zip(built, said, known or repeat(None))]
 
     def build_batch(
@@ -71,7 +85,7 @@ class Building:
         conversations: Iterable[object],
         *,
         padding_side: str = "left",
-        pad_to_multiple_of: int = 1,
+        pad_to_multiple_of: int | None = None,
         return_tensors: str = "np",
         dtype: str = "int64",
         threads: int | None = None,
@@ -82,7 +96,7 @@ class Building:
         Args:
             conversations: Any iterable.
             padding_side: ``"left"``, so that all prompts end where the model goes on, or ``"right"``.
-            pad_to_multiple_of: Rows are as long as the longest prompt, rounded up to a multiple of this.
+            pad_to_multiple_of: Rows are as long as the longest prompt, rounded up to a multiple of this, if given.
             return_tensors: ``"np"`` for arrays, ``"pt"`` for tensors of torch, which share the arrays' memory.
             dtype: ``"int64"`` or ``"uint32"``.
             threads: As for :meth:`build_all`.
@@ -94,8 +108,9 @@ class Building:
         """
         if return_tensors not in ("np", "pt"):
             raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
+        multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
         ids, mask = self._core.build_padded(
-            _several(conversations), padding_side, pad_to_multiple_of, dtype, threads, budget or None
+            _several(conversations), padding_side, multiple, dtype, threads, limits_of(budget)
         )
         if return_tensors == "np":
             return Batch(input_ids=ids, attention_mask=mask)
@@ -116,8 +131,7 @@ class Building:
         >>> [batch.input_ids.shape[0] for batch in metatok.PromptBuilder("demo").iter_batches(chats, 2)]
         [2, 2, 1]
         """
-        if batch_size < 1:
-            raise ValueError("batch_size must be at least 1")
+        batch_size = whole("batch_size", batch_size, 1)
         rest = iter(_several(conversations))
         while chunk := list(islice(rest, batch_size)):
             yield self.build_batch(chunk, **options)
@@ -130,7 +144,7 @@ class Building:
         >>> len(add_ids({"messages": [[{"role": "user", "content": "Hi!"}]]})["input_ids"][0])
         14
         """
-        return _Map(self, column, budget)
+        return _Map(self, column, limits_of(budget))
 
     def build_arrow(
         self,
@@ -139,8 +153,9 @@ class Building:
         *,
         id_column: str | None = None,
         ids_column: str = "input_ids",
-        keep: Sequence[str] = (),
+        keep: str | Sequence[str] = (),
         first_row: int = 0,
+        max_out_len: int | None = None,
         threads: int | None = None,
         **budget: Any,
     ) -> Any:
@@ -154,8 +169,9 @@ class Building:
             id_column: The prompts' ids: strings or dates, or values that are written as JSON. By default ``id``, if the table has
                 it.
             ids_column: The name of the column of ids.
-            keep: Columns that are added behind it, as they are.
+            keep: A column, or several, that are added behind it as they are.
             first_row: The number of the first row, for rows without an id.
+            max_out_len: How many tokens an answer may have: for rows that say nothing in a column ``max_out_len``.
             threads: As for :meth:`build_all`.
             budget: As for :meth:`build`.
 
@@ -165,9 +181,15 @@ class Building:
 
         Raises:
             InputError: of the first conversation that the template does not take, or for a column that is missing.
+            TypeError: for what is no table, and for a column whose values are no conversations.
         """
+        keep = [keep] if isinstance(keep, str) else list(keep)
+        first_row = whole("first_row", first_row)
+        if max_out_len is not None:
+            max_out_len = whole("max_out_len", max_out_len)
+        limits = limits_of(budget, max_out_len)
         return _metatok.build_arrow(
-            self._core, table, column, id_column, ids_column, list(keep), first_row, threads, budget or None
+            self._core, table, column, id_column, ids_column, keep, first_row, max_out_len, threads, limits
         )
 
     def requests(
@@ -183,7 +205,7 @@ class Building:
         """Requests to an engine's server, as ``metatok build --format`` writes them: ids, limits, sampling and stops.
 
         Args:
-            conversations: Any iterable.
+            conversations: Any iterable. A request has the ``id`` of its record, or its number.
             form: ``"vllm"``, ``"vllm-generate"``, ``"sglang"``, ``"llama-cpp"``, ``"lmdeploy"``, ``"openai"``,
                 ``"trtllm"``, ``"dynamo"``, ``"triton"`` or ``"ids"``.
             max_out_len: How many tokens an answer may have.
@@ -200,10 +222,11 @@ class Building:
         >>> request["sampling_params"]["max_new_tokens"], request["sampling_params"]["stop_token_ids"]
         (9, [1052, 1050])
         """
-        if max_out_len is not None and "max_seq_len" in budget:
-            budget["max_out_len"] = max_out_len
+        if max_out_len is not None:
+            max_out_len = whole("max_out_len", max_out_len)
+        limits = limits_of(budget, max_out_len)
         lines = _metatok.requests(
-            self._core, _several(conversations), form, max_out_len, dict(sampling or {}), threads, budget or None
+            self._core, _several(conversations), form, max_out_len, dict(sampling or {}), threads, limits
         )
         return [json.loads(line) for line in lines]
 
@@ -246,9 +269,19 @@ class Building:
 class _Map:
     """Adds ids to batches of rows."""
 
-    def __init__(self, builder: Building, column: str, budget: dict[str, Any]) -> None:
+    def __init__(self, builder: Building, column: str, budget: dict[str, Any] | None) -> None:
         self.builder, self.column, self.budget = builder, column, budget
 
     def __call__(self, rows: Mapping[str, Any]) -> dict[str, Any]:
-        ids, ends = self.builder._core.build_flat(rows[self.column], None, self.budget or None)
+        ids, ends = self.builder._core.build_flat(_batched(rows[self.column], self.column), None, self.budget)
         return {"input_ids": [ids[start:end] for start, end in zip(ends, ends[1:])]}
+
+
+def _batched(column: Any, name: str) -> Iterable[object]:
+    """The same, unless it is the one conversation of a row."""
+    first = column[0] if isinstance(column, list) and column else None
+    is_message = isinstance(first, Mapping) and ("role" in first or "from" in first)
+    if is_message or isinstance(column, (str, Mapping)):
+        kind = "a list of messages" if is_message else type(column).__name__
+        raise TypeError(f"column {name!r} is one conversation ({kind}), not a list of them; call map with batched=True")
+    return _several(column)

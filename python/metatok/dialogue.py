@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from metatok import _metatok
+from metatok._limits import budget as limits_of
 from metatok.prompt import Prompt
 from metatok.tokenizer import _answer_ids
 
@@ -45,7 +46,7 @@ class Dialogue:
         self, builder: PromptBuilder, *, strip_thoughts: bool = False, _core: Any = None, **budget: Any
     ) -> None:
         self._builder = builder
-        self._core = _core or _metatok.Dialogue(builder._core, budget or None, strip_thoughts)
+        self._core = _core or _metatok.Dialogue(builder._core, limits_of(budget), strip_thoughts)
         self.prefix_tokens, self.prefix_break, self.dropped = 0, None, []
 
     def push(self, role: str | Mapping[str, Any], content: str | None = None) -> None:
@@ -79,7 +80,8 @@ class Dialogue:
         return self._core.messages
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _resumed, (self._builder, self._core.state())
+        last = {"prefix_tokens": self.prefix_tokens, "prefix_break": self.prefix_break, "dropped": self.dropped}
+        return _resumed, (self._builder, self._core.state()), (None, last)
 
 
 def _resumed(builder: PromptBuilder, state: str) -> Dialogue:

@@ -13,9 +13,11 @@ unknown-role {'conversation': 1, 'message': 0}
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
-__all__ = ["DatasetError", "InputError", "MachineError", "MetatokError", "ModelError", "UsageError"]
+__all__ = ["DatasetError", "InputError", "MachineError", "MetatokError", "MetatokWarning", "ModelError", "UsageError"]
 
 
 class MetatokError(ValueError):
@@ -53,6 +55,11 @@ class MetatokError(ValueError):
         place: dict[str, str | int] = {"conversation": number, **self.place}
         return type(self)(f"conversation {number}: {self}", self.kind, self.fault, place, self.way_out)
 
+    def _saying(self, text: str, other: str) -> MetatokError:
+        """The same error with another text in place of this one."""
+        place = {key: other if value == text else value for key, value in self.place.items()}
+        return type(self)(str(self).replace(text, other, 1), self.kind, self.fault, place, self.way_out)
+
 
 class InputError(MetatokError):
     """A conversation or row is wrong. Others of the same input may be fine."""
@@ -74,6 +81,10 @@ class MachineError(MetatokError):
     """The machine or the network failed, or this build cannot do it."""
 
 
+class MetatokWarning(UserWarning):
+    """Something to know although prompts were built, such as what a template left out of them."""
+
+
 _CLASSES: dict[str, type[MetatokError]] = {
     "input": InputError,
     "model": ModelError,
@@ -89,3 +100,12 @@ def _of(fields: dict[str, Any]) -> MetatokError:
     place = {name: fields[field] for field, name in names.items() if fields.get(field) is not None}
     error = _CLASSES.get(fields["fault"], MetatokError)
     return error(fields["message"], fields["code"], fields["fault"], place, fields.get("way_out"))
+
+
+def _warn(message: str) -> None:
+    """Warns at the line outside of this package that called it."""
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "metatok":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, MetatokWarning, stacklevel=level + 1)

@@ -35,7 +35,8 @@ class Prompt:
     label: Any
     """Of a text to score: which answer it is for."""
     labels: npt.NDArray[np.int64] | None
-    """Of a text to score: the ids that are scored, and -100 for all others, of shape (tokens,)."""
+    """Of a text to score: the ids that are scored, and -100 for all others, of shape (tokens,). Of a conversation they
+    are known if its record has a prompt and a completion."""
 
     def __init__(
         self,
@@ -47,6 +48,8 @@ class Prompt:
         labels: npt.NDArray[np.int64] | None = None,
         stop: Stop | None = None,
     ) -> None:
+        if labels is None and known is not None:
+            labels = known.pop("labels", None)
         self.input_ids, self.label, self.labels = input_ids, label, labels
         self._builder, self._said, self._known, self._stop = builder, said, known, stop
 

@@ -28,9 +28,10 @@ class Build:
         model: As for :class:`metatok.PromptBuilder`.
         column: The column of conversations.
         id_column: The column of the prompts' ids; Ray numbers no rows, so there must be one.
-        keep: Further columns to keep.
+        keep: A further column to keep, or several.
         threads: How many threads build, as many as the actor has cores.
-        builder: The other arguments of :class:`metatok.PromptBuilder`.
+        builder: The other arguments of :class:`metatok.PromptBuilder`, and the limits of
+            :meth:`metatok.PromptBuilder.build_arrow`: ``max_seq_len``, ``max_out_len``, ``truncation``.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Build:
         *,
         column: str = "messages",
         id_column: str = "id",
-        keep: Sequence[str] = (),
+        keep: str | Sequence[str] = (),
         threads: int = 1,
         **builder: Any,
     ) -> None:

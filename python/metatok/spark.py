@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from metatok._table import Tables
+from metatok._table import Tables, kept
 
 #: The columns as Spark writes them. Its Parquet has no fingerprint: Spark keeps no metadata of tables.
 SCHEMA = "id string, repeat bigint, turn bigint, max_out_len bigint, input_ids array<bigint>"
@@ -22,7 +22,7 @@ Mapped = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def in_arrow(
-    model: Any = None, *, column: str = "messages", id_column: str = "id", keep: Sequence[str] = (), **builder: Any
+    model: Any = None, *, column: str = "messages", id_column: str = "id", keep: str | Sequence[str] = (), **builder: Any
 ) -> Mapped:
     """The function for ``mapInArrow``, which loads the tokenizer once in each task, and builds on the task's one core.
 
@@ -30,8 +30,9 @@ def in_arrow(
         model: As for :class:`metatok.PromptBuilder`.
         column: The column of conversations.
         id_column: The column of the prompts' ids.
-        keep: Further columns to keep.
-        builder: The other arguments of :class:`metatok.PromptBuilder`.
+        keep: A further column to keep, or several.
+        builder: The other arguments of :class:`metatok.PromptBuilder`, and the limits of
+            :meth:`metatok.PromptBuilder.build_arrow`: ``max_seq_len``, ``max_out_len``, ``truncation``.
     """
     tables = Tables({"model": model, **builder}, column=column, id_column=id_column, keep=keep)
 
@@ -42,7 +43,7 @@ def in_arrow(
     return of_batches
 
 
-def build(frame: Any, model: Any = None, *, keep: Sequence[str] = (), **arguments: Any) -> Any:
+def build(frame: Any, model: Any = None, *, keep: str | Sequence[str] = (), **arguments: Any) -> Any:
     """The ids of a ``DataFrame`` of conversations, as another. The arguments are those of :func:`in_arrow`."""
-    kept = "".join(f", `{name}` {frame.schema[name].dataType.simpleString()}" for name in keep)
-    return frame.mapInArrow(in_arrow(model, keep=keep, **arguments), SCHEMA + kept)
+    columns = "".join(f", `{name}` {frame.schema[name].dataType.simpleString()}" for name in kept(keep))
+    return frame.mapInArrow(in_arrow(model, keep=keep, **arguments), SCHEMA + columns)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from metatok import _metatok
+from metatok import _json, _metatok
+from metatok._limits import whole
+from metatok.errors import MetatokError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 
@@ -47,9 +48,10 @@ class Task:
         self._builder = builder
         path, text = None, None
         if isinstance(dataset, Mapping):
-            text = json.dumps(dataset)
+            text = _json.text(dataset, "dataset")
         else:
             path = os.fspath(dataset)
+        options = _plain(options)
         if train is None or isinstance(train, (str, os.PathLike)):
             given = {} if train is None else {"train": os.fspath(train)}
             self._core = _metatok.Task(builder._core, path, text, {**options, **given})
@@ -57,11 +59,21 @@ class Task:
         with tempfile.TemporaryDirectory(prefix="metatok-") as folder:
             file = os.path.join(folder, "train.jsonl")
             with open(file, "w", encoding="utf-8") as rows:
-                rows.writelines(json.dumps(row) + "\n" for row in train)
-            self._core = _metatok.Task(builder._core, path, text, {**options, "train": file})
+                rows.writelines(_json.text(row, f"train: row {i}") + "\n" for i, row in enumerate(_rows(train), 1))
+            try:
+                self._core = _metatok.Task(builder._core, path, text, {**options, "train": file})
+            except MetatokError as error:
+                raise error._saying(file, "train") from None
 
     def prompts(self, row: Mapping[str, Any]) -> list[Prompt]:
-        """The prompts of one row: one to continue, or one of each label to score."""
+        """The prompts of one row: one to continue, or one of each label to score.
+
+        It is the first row of a dataset: where examples are drawn by chance, or by the row's position, every call draws
+        those of the first row. For the prompts of a dataset, give all its rows to :meth:`build`.
+
+        Raises:
+            MetatokError: as for :meth:`build`.
+        """
         return self.build([row])
 
     def build(self, rows: Iterable[Mapping[str, Any]], *, threads: int | None = None) -> list[Prompt]:
@@ -70,10 +82,18 @@ class Task:
         A prompt's ``details`` have the ``id`` of its row, and of a text to score its ``label``; its ``labels`` are the
         ids that are scored, and -100 for all others, of shape (tokens,).
 
+        Args:
+            rows: All rows of a dataset, from the first on: the examples that are drawn depend on a row's position.
+            threads: As for :meth:`metatok.PromptBuilder.build_all`.
+
         Raises:
             MetatokError: of the first row that fails; ``error.place["line"]`` is its number, from 1.
+            DatasetError: if no row has a column of the template.
+
+        Warns:
+            MetatokWarning: if some rows lack a column, or lose turns.
         """
-        built, stop = self._core.build(rows, threads), self.stop
+        built, stop = self._core.build(_rows(rows), threads), self.stop
         return [Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built]
 
     @property
@@ -105,3 +125,22 @@ class Task:
     def notes(self) -> list[str]:
         """What is worth telling about the dataset's file."""
         return self._core.notes
+
+
+def _rows(rows: Any) -> Any:
+    """The same, unless it is one row or a table, whose keys or columns would be the rows."""
+    kind = type(rows).__name__
+    if isinstance(rows, (str, bytes, Mapping)):
+        raise TypeError(f"expected a list of rows, not one of them ({kind}); prompts() takes one")
+    if hasattr(type(rows), "columns"):
+        raise TypeError(f'expected a list of rows, not a table ({kind}); give table.to_dict("records") or the like')
+    return rows
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as the library takes them: a column to keep is a list of one, and numbers are Python's."""
+    if isinstance(options.get("keep"), str):
+        options["keep"] = [options["keep"]]
+    numbers = {"num_fewshot", "max_seq_len", "max_out_len"} & options.keys()
+    given = {name: whole(name, options[name]) for name in numbers if options[name] is not None}
+    return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in {**options, **given}.items()}

@@ -138,7 +138,10 @@ def of_object(source: Any) -> _metatok.Tokenizer:
             kind="unsupported-tokenizer",
         )
     name = getattr(source, "name_or_path", None) or type(source).__name__
-    config = {name: str(token) for name in _SPECIAL if (token := getattr(source, name, None)) is not None}
+    config: dict[str, Any] = {name: str(token) for name in _SPECIAL if (token := getattr(source, name, None)) is not None}
+    # A model's own, such as image_token.
+    named = getattr(source, "special_tokens_map", None) or {}
+    config["extra_special_tokens"] = {name: str(token) for name, token in named.items() if not isinstance(token, list)}
     return _metatok.Tokenizer.of_files(
         str(name), fast.to_str().encode(), json.dumps(config).encode(), None, _generation_config(str(name))
     )
@@ -169,3 +172,18 @@ def chat_template_of(source: Any) -> tuple[str, str | None]:
         what = "this tokenizer has no chat template, so it is unknown how its model wants messages"
         raise ModelError(f"{what}; name a model, or give chat_template", kind="usage", fault="model")
     return default, tool_use
+
+
+def named_chat_template(source: Any, name: str) -> str:
+    """The chat template with this name of an object of ``transformers``; the name itself if it may be a file or Jinja.
+
+    Raises:
+        UsageError: names the templates that there are.
+    """
+    templates = getattr(source, "chat_template", None)
+    if not isinstance(templates, dict) or "{" in name or "\n" in name or os.path.isfile(name):
+        return name
+    if name not in templates:
+        known = ", ".join(templates)
+        raise UsageError(f"there is no file {name!r}, and the tokenizer has no chat template of that name; it has {known}")
+    return str(templates[name])

@@ -1,11 +1,14 @@
 //! Answers: trimmed when they are complete, or token by token while they are generated.
 
+use metatok::error::{At, Place, Result};
 use metatok::stop::{FinishReason, TokenStream, Trimmer};
+use metatok::trim::{AnswerTrimmer, TrimOptions};
 use pyo3::prelude::*;
+use serde_json::Value;
 
 use crate::builder::Builder;
 use crate::error::OrRaise;
-use crate::objects::data;
+use crate::objects::{data, to_python};
 
 /// Trims with the stops of a builder.
 fn trimmer(py: Python<'_>, builder: &Builder, include_stop: bool, skip_special_tokens: bool) -> PyResult<Trimmer> {
@@ -30,9 +33,23 @@ pub(crate) fn complete<'py>(
             let own = metatok::stop::without_echo(prompt(i), ids);
             trimmer.complete(own)
         };
-        answers.iter().enumerate().map(own).collect::<metatok::Result<Vec<_>>>()
+        answers.iter().enumerate().map(own).collect::<Result<Vec<_>>>()
     });
     completions.or_raise(py)?.iter().map(|completion| data(py, completion)).collect()
+}
+
+/// Answers of engines, each a line of JSON as `metatok trim` reads it, which may have several; each trimmed as a dict.
+#[pyfunction]
+pub(crate) fn trim<'py>(py: Python<'py>, builder: &Builder, outputs: Vec<String>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let trimmed = py.detach(|| {
+        let trimmer = AnswerTrimmer::new(&builder.shared.builder, TrimOptions::default())?;
+        let of_output = |(i, output): (usize, &String)| -> Result<Vec<Value>> {
+            let answers = trimmer.trim(output).at(Place::other(format_args!("output {i}")))?;
+            Ok(answers.iter().map(|answer| serde_json::json!(answer)).collect())
+        };
+        outputs.iter().enumerate().map(of_output).collect::<Result<Vec<_>>>()
+    });
+    trimmed.or_raise(py)?.iter().flatten().map(|answer| to_python(py, answer)).collect()
 }
 
 /// An answer while it is generated.
@@ -81,18 +98,19 @@ impl Stream {
         self.stream.tokens_read()
     }
 
-    /// The sources of the stop id, or the stop string, at which it ended.
+    /// The stop at which it ended, as that of a complete answer.
     #[getter]
     fn stop<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let stop = match self.stream.finish_reason() {
+        match self.stream.finish_reason() {
             Some(FinishReason::StopToken(id)) => {
-                serde_json::json!({"token_id": id, "sources": self.stream.stop_sources()})
+                let stop = self.trimmer.complete(&[id]).or_raise(py)?.stop;
+                stop.map(|stop| data(py, &stop)).transpose()
             }
             Some(FinishReason::StopString(string)) => {
-                serde_json::json!({"string": self.trimmer.criteria().strings().get(string)})
+                let string = self.trimmer.criteria().strings().get(string);
+                data(py, &serde_json::json!({"string": string})).map(Some)
             }
-            _ => return Ok(None),
-        };
-        data(py, &stop).map(Some)
+            _ => Ok(None),
+        }
     }
 }

@@ -6,71 +6,137 @@ use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
-use metatok::error::{ErrorKind, Place};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use metatok::build::InputOptions;
+use metatok::error::{At, ErrorKind, Place};
 use metatok::sink::{Table, TableFormat};
 use metatok::{Error, Fingerprint};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::at_least_one::Threads;
-use crate::builder::Builder;
-use crate::column::{Column, Records, Texts, encoder_options};
+use crate::builder::{Builder, budget_of};
+use crate::column::{Column, RecordForm, Records, Texts};
+use crate::conversation::{Reader, Said};
 use crate::error::{OrRaise, exception};
 
+/// The column with the limits of answers.
+const MAX_OUT_LEN: &str = "max_out_len";
+
 /// Builds a column of conversations, and returns a table with the schema of `metatok build --format parquet`, and after
-/// it the columns to keep. Rows without an id have their numbers, from `first_row` on.
+/// it the columns to keep. Rows without an id have their numbers, from `first_row` on; those without a limit of their own
+/// have `max_out_len`.
 ///
 /// # Errors
-/// `UsageError` for a column that the table would have twice; `InputError` for one that is missing, or has a type that JSON
-/// does not have; otherwise as for lines of a file.
+/// `TypeError` for what is no table, and for a column with a type that is no conversation; `UsageError` for a column that
+/// the table would have twice; `InputError` for one that is missing; otherwise as for lines of a file.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
 pub(crate) fn build_arrow(
     py: Python<'_>,
     builder: &Builder,
-    table: AnyRecordBatch,
+    table: &Bound<'_, PyAny>,
     column: &str,
     id_column: Option<&str>,
     ids_column: &str,
     keep: Vec<String>,
     first_row: usize,
+    max_out_len: Option<u64>,
     threads: Option<Threads>,
     budget: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTable> {
-    let (batches, schema) = table.into_table().map_err(PyErr::from)?.into_inner();
+    let (batches, schema) = table_of(table)?;
     let index = |name: &str| index(&schema, name).or_raise(py);
     let said = index(column)?;
     let id = id_column.map(index).transpose()?.or_else(|| schema.index_of("id").ok());
-    let keep = keep.iter().map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
+    let limit = schema.index_of(MAX_OUT_LEN).ok();
+    let keep = keep.iter().filter(|name| *name != MAX_OUT_LEN || limit.is_none());
+    let keep = keep.map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
     let fields = fields(ids_column, keep.iter().map(|&kept| schema.field(kept).clone())).or_raise(py)?;
-    let options = encoder_options();
-    let columns = batches.iter().map(|batch| Column::of(&schema.fields()[said], batch.column(said), &options));
-    let mut columns = columns.collect::<Result<Vec<_>, ArrowError>>().map_err(|error| failed(py, &error))?;
-    py.detach(|| builder.shared.expect(batches.iter().map(RecordBatch::num_rows).sum()));
-    let of = &builder.shared.builder;
-    let conversations = columns
-        .iter_mut()
-        .zip(&batches)
-        .flat_map(|(column, batch)| (0..batch.num_rows()).map(move |row| column.conversation(row, of).or_raise(py)));
+    let form = RecordForm::default();
+    let columns = batches.iter().map(|batch| Column::of(&schema.fields()[said], batch.column(said), &form));
+    let columns = columns.collect::<Result<Vec<_>, ArrowError>>();
+    let mut columns = columns.map_err(|error| unread(&schema.fields()[said], &error))?;
+    let limits = batches.iter().map(|batch| {
+        let own = limit.map(|limit| (&schema.fields()[limit], batch.column(limit)));
+        limits(own, batch.num_rows(), max_out_len, &form)
+    });
+    let limits = limits.collect::<PyResult<Vec<_>>>()?;
+    py.detach(|| builder.shared.expect(limits.iter().map(Vec::len).sum()));
+    let mut reader = Reader::new(&builder.shared.builder);
+    let rows = limits.iter().enumerate().flat_map(|(i, limits)| limits.iter().enumerate().map(move |row| (i, row)));
+    let conversations = rows.enumerate().map(|(number, (i, (row, limit)))| {
+        let said = columns[i].conversation(row, &mut reader, Place::Conversation(number)).or_raise(py)?;
+        Ok(Said { max_out_len: *limit, ..said })
+    });
     let prompts = builder.ids_of(py, conversations, threads, budget)?;
-    let metadata = HashMap::from([("metatok".to_owned(), metadata(py, builder, prompts.len())?)]);
+    builder.shared.tell(py, reader)?;
+    let metadata = metadata(py, builder, prompts.len(), max_out_len, budget)?;
+    let metadata = HashMap::from([("metatok".to_owned(), metadata)]);
     let table_of_ids = Arc::new(Schema::new_with_metadata(fields, metadata));
     let mut prompts = prompts.into_iter();
     let mut row = first_row;
-    let built = batches.iter().map(|batch| {
+    let built = batches.iter().zip(&limits).map(|(batch, limits)| {
         let of_batch: Vec<Vec<u32>> = prompts.by_ref().take(batch.num_rows()).collect();
         let own = id.map(|id| (&schema.fields()[id], batch.column(id)));
-        let mut columns = vec![ids_of_rows(own, row, of_batch.len())?];
-        columns.extend((0..3).map(|_| Arc::new(Int64Array::new_null(of_batch.len())) as ArrayRef));
+        let mut columns = vec![ids_of_rows(py, own, row, of_batch.len(), &form)?];
+        columns.extend((0..2).map(|_| Arc::new(Int64Array::new_null(of_batch.len())) as ArrayRef));
+        columns.push(Arc::new(
+            limits.iter().map(|limit| limit.and_then(|limit| i64::try_from(limit).ok())).collect::<Int64Array>(),
+        ));
         columns.push(Arc::new(lists(&of_batch)));
         columns.extend(keep.iter().map(|&kept| Arc::clone(batch.column(kept))));
         row += of_batch.len();
-        RecordBatch::try_new(Arc::clone(&table_of_ids), columns)
+        RecordBatch::try_new(Arc::clone(&table_of_ids), columns).map_err(|error| failed(py, &error))
     });
-    let built = built.collect::<Result<Vec<_>, ArrowError>>().map_err(|error| failed(py, &error))?;
+    let built = built.collect::<PyResult<Vec<_>>>()?;
     PyTable::try_new(built, table_of_ids)
+}
+
+/// The batches of a table, and their schema.
+///
+/// # Errors
+/// `TypeError` for what is none.
+fn table_of(table: &Bound<'_, PyAny>) -> PyResult<(Vec<RecordBatch>, SchemaRef)> {
+    let read = table.extract::<AnyRecordBatch>().and_then(|table| table.into_table().map_err(PyErr::from));
+    match (read, table.get_type().qualname()) {
+        (Ok(table), _) => Ok(table.into_inner()),
+        (Err(_), Err(error)) => Err(error),
+        (Err(error), Ok(name)) => Err(PyTypeError::new_err(format!(
+            "build_arrow() takes a table of Arrow, such as one of pyarrow, polars or pandas, not {name}: {}",
+            error.value(table.py())
+        ))),
+    }
+}
+
+/// The exception for a column with values of a type that cannot be read.
+fn unread(field: &Field, error: &ArrowError) -> PyErr {
+    let what = match error {
+        ArrowError::NotYetImplemented(what) | ArrowError::InvalidArgumentError(what) => what.clone(),
+        error => error.to_string(),
+    };
+    PyTypeError::new_err(format!("column {:?} has values of type {}: {what}", field.name(), field.data_type()))
+}
+
+/// How many tokens the answers of rows may have: the table's own numbers, or `default`.
+fn limits(
+    own: Option<(&FieldRef, &ArrayRef)>,
+    rows: usize,
+    default: Option<u64>,
+    form: &RecordForm,
+) -> PyResult<Vec<Option<u64>>> {
+    let Some((field, own)) = own else { return Ok(vec![default; rows]) };
+    let mut values = Records::of(field, own, form).map_err(|error| unread(field, &error))?;
+    let limit = |row| match values.json(row) {
+        Ok(None) => Ok(default),
+        Ok(Some(json)) => json.parse().map(Some).map_err(|_| {
+            PyTypeError::new_err(format!("column {MAX_OUT_LEN:?}, row {row}: {json} is no number of tokens"))
+        }),
+        Err(error) => Err(PyTypeError::new_err(error.to_string())),
+    };
+    (0..rows).map(limit).collect()
 }
 
 fn failed(py: Python<'_>, error: &ArrowError) -> PyErr {
@@ -84,11 +150,24 @@ fn index(schema: &Schema, column: &str) -> metatok::Result<usize> {
     })
 }
 
-fn metadata(py: Python<'_>, builder: &Builder, rows: usize) -> PyResult<String> {
+fn metadata(
+    py: Python<'_>,
+    builder: &Builder,
+    rows: usize,
+    max_out_len: Option<u64>,
+    budget: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
     let options = builder.recipe.options().or_raise(py)?;
+    let budget = budget.map(budget_of).transpose()?;
+    let of_input = InputOptions {
+        max_seq_len: budget.map(|budget| budget.max_seq_len),
+        max_out_len: max_out_len.and_then(|limit| usize::try_from(limit).ok()),
+        truncation: budget.map(|budget| budget.truncation),
+        ..InputOptions::default()
+    };
     let of = &builder.shared.builder;
-    let fingerprint = py.detach(|| Fingerprint::new(&builder.model, of.tokenizer(), &options));
-    Ok(Table::new(of, TableFormat::Arrow, fingerprint).metadata(rows))
+    let fingerprint = py.detach(|| of_input.fingerprint(Fingerprint::new(&builder.model, of.tokenizer(), &options)));
+    Ok(Table::new(of, TableFormat::Arrow, fingerprint.or_raise(py)?).metadata(rows))
 }
 
 /// The columns of the table of ids.
@@ -101,7 +180,7 @@ fn fields(ids_column: &str, keep: impl Iterator<Item = Field>) -> metatok::Resul
         Field::new("id", DataType::Utf8, false),
         Field::new("repeat", DataType::Int64, true),
         Field::new("turn", DataType::Int64, true),
-        Field::new("max_out_len", DataType::Int64, true),
+        Field::new(MAX_OUT_LEN, DataType::Int64, true),
         Field::new(ids_column, ids, false),
     ];
     let fields: Vec<Field> = own.into_iter().chain(keep).collect();
@@ -113,18 +192,23 @@ fn fields(ids_column: &str, keep: impl Iterator<Item = Field>) -> metatok::Resul
 }
 
 /// The ids of rows: strings and dates as they are, other values as JSON; rows without one have their numbers.
-fn ids_of_rows(own: Option<(&FieldRef, &ArrayRef)>, first: usize, rows: usize) -> Result<ArrayRef, ArrowError> {
+fn ids_of_rows(
+    py: Python<'_>,
+    own: Option<(&FieldRef, &ArrayRef)>,
+    first: usize,
+    rows: usize,
+    form: &RecordForm,
+) -> PyResult<ArrayRef> {
     let mut ids = StringBuilder::with_capacity(rows, 8 * rows);
-    let options = encoder_options();
     let texts = own.and_then(|(_, own)| Texts::of(own));
     let mut values = match (&texts, own) {
-        (None, Some((field, own))) => Some(Records::of(field, own, &options)?),
+        (None, Some((field, own))) => Some(Records::of(field, own, form).map_err(|error| unread(field, &error))?),
         _ => None,
     };
     for row in 0..rows {
         let own: Option<Cow<'_, str>> = match (&texts, &mut values) {
             (Some(texts), _) => texts.get(row).map(Cow::Borrowed),
-            (None, Some(values)) => values.json(row).map(unquoted),
+            (None, Some(values)) => values.json(row).at(Place::Conversation(first + row)).or_raise(py)?.map(unquoted),
             (None, None) => None,
         };
         ids.append_value(own.unwrap_or_else(|| (first + row).to_string().into()));

@@ -2,22 +2,25 @@
 
 use metatok::batch::{Padding, PaddingSide};
 use metatok::builder::TokenizedPrompt;
+use metatok::dataset::prompter::ScoredText;
 use metatok::dialect::{Model, ModelChoice};
-use metatok::error::{ErrorKind, Result};
-use metatok::{ContextBudget, Conversation, Fingerprint, Session};
+use metatok::error::{ErrorKind, Place, Result, Warning};
+use metatok::truncate::Fitted;
+use metatok::{ContextBudget, Fingerprint, Session};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::at_least_one::{Threads, at_least_one};
-use crate::conversation::conversation;
+use crate::conversation::{Reader, Said, conversation};
 use crate::error::OrRaise;
 use crate::json::to_json;
 use crate::many::{build_many, of_objects};
 use crate::objects::data;
 use crate::padded::padded;
 use crate::recipe::Recipe;
+use crate::setting_name::setting_name;
 use crate::shared::Shared;
 use crate::tokenizer::Tokenizer;
 
@@ -29,6 +32,18 @@ pub(crate) struct Builder {
     pub(crate) model: Model,
     pub(crate) recipe: Recipe,
     tokenizer: Py<Tokenizer>,
+}
+
+/// A prompt, and what is known of it.
+#[derive(Default)]
+pub(crate) struct Prompt {
+    pub(crate) prompt: TokenizedPrompt,
+    /// What was dropped so that it fits.
+    pub(crate) truncated: Option<serde_json::Value>,
+    /// Its record's id, as JSON.
+    pub(crate) id: Option<String>,
+    /// The ids that are scored, and -100 for all others.
+    pub(crate) labels: Option<Vec<i64>>,
 }
 
 /// The ids of a prompt, and what else is known of it.
@@ -117,12 +132,15 @@ impl Builder {
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Built<'py>> {
         let budget = budget.map(budget_of).transpose()?;
-        let said = conversation(said, &self.shared.builder)?;
+        let mut reader = Reader::new(&self.shared.builder);
+        let said = reader.object(said, Place::Conversation(0))?;
         let built = py.detach(|| {
             self.shared.count(1);
             self.built(&mut self.shared.builder.session(), &said, budget.as_ref())
         });
-        known(py, &self.role_names(), built.or_raise(py)?)
+        let built = built.or_raise(py)?;
+        self.shared.tell(py, reader)?;
+        known(py, &self.role_names(), built)
     }
 
     /// The same for many, on all cores.
@@ -134,8 +152,7 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<AllBuilt<'py>> {
-        let said = of_objects(conversations, &self.shared)?;
-        let built = self.prompts_of(py, said, threads, budget)?;
+        let built = self.prompts(conversations, threads, budget)?;
         let roles = self.role_names();
         let (ids, known): (_, Vec<_>) =
             built.into_iter().map(|built| known(py, &roles, built)).collect::<PyResult<_>>()?;
@@ -192,6 +209,12 @@ impl Builder {
         }
     }
 
+    /// How many of a text's ids are before the last so many bytes, which are scored, and the white space before these.
+    fn context_tokens(&self, py: Python<'_>, said: &Bound<'_, PyAny>, scored_bytes: usize) -> PyResult<usize> {
+        let said = conversation(said, &self.shared.builder)?;
+        py.detach(|| self.shared.builder.context_tokens(&said, scored_bytes)).or_raise(py)
+    }
+
     #[getter]
     fn tokenizer(&self, py: Python<'_>) -> Py<Tokenizer> {
         self.tokenizer.clone_ref(py)
@@ -234,8 +257,9 @@ impl Builder {
     /// Warnings and notes about the model file.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> Vec<String> {
-        let notes = self.model.notes().into_iter().map(|note| note.to_string());
-        notes.chain(py.detach(|| self.shared.builder.warnings().map(ToString::to_string).collect::<Vec<_>>())).collect()
+        let notes = self.model.notes();
+        let warnings: Vec<Warning> = py.detach(|| self.shared.builder.warnings().cloned().collect());
+        notes.iter().chain(&warnings).map(|warning| warning.display_with(&setting_name).to_string()).collect()
     }
 }
 
@@ -252,45 +276,61 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
-        self.ids_of(conversations.py(), of_objects(conversations, &self.shared)?, threads, budget)
+        let py = conversations.py();
+        let mut reader = Reader::new(&self.shared.builder);
+        let ids = self.ids_of(py, of_objects(conversations, &self.shared, &mut reader)?, threads, budget)?;
+        self.shared.tell(py, reader)?;
+        Ok(ids)
     }
 
     /// The same, of conversations that are made one by one.
     pub(crate) fn ids_of(
         &self,
         py: Python<'_>,
-        conversations: impl Iterator<Item = PyResult<Conversation>>,
+        conversations: impl Iterator<Item = PyResult<Said>>,
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
         let budget = budget.map(budget_of).transpose()?;
         build_many(py, conversations, &self.shared, threads, |session, said| {
-            Ok(self.built(session, said, budget.as_ref())?.0.input_ids)
+            Ok(self.built(session, said, budget.as_ref())?.prompt.input_ids)
         })
     }
 
-    /// Many prompts, with what was dropped of each.
-    pub(crate) fn prompts_of(
+    /// Many prompts, each with what was dropped of it.
+    pub(crate) fn prompts(
         &self,
-        py: Python<'_>,
-        conversations: impl Iterator<Item = PyResult<Conversation>>,
+        conversations: &Bound<'_, PyAny>,
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<(TokenizedPrompt, Option<serde_json::Value>)>> {
+    ) -> PyResult<Vec<Prompt>> {
+        let py = conversations.py();
         let budget = budget.map(budget_of).transpose()?;
-        build_many(py, conversations, &self.shared, threads, |session, said| self.built(session, said, budget.as_ref()))
+        let mut reader = Reader::new(&self.shared.builder);
+        let said = of_objects(conversations, &self.shared, &mut reader)?;
+        let prompts =
+            build_many(py, said, &self.shared, threads, |session, said| self.built(session, said, budget.as_ref()))?;
+        self.shared.tell(py, reader)?;
+        Ok(prompts)
     }
 
-    /// A prompt, and what was dropped so that it fits.
-    fn built(
-        &self,
-        session: &mut Session,
-        said: &Conversation,
-        budget: Option<&ContextBudget>,
-    ) -> Result<(TokenizedPrompt, Option<serde_json::Value>)> {
-        let Some(budget) = budget else { return Ok((session.build(said)?, None)) };
-        let fitted = self.shared.builder.build_within(said, budget)?;
-        Ok((fitted.prompt, fitted.truncated.map(|truncated| serde_json::json!(truncated))))
+    /// A prompt that fits. If a record says what of a text is scored, it has labels.
+    fn built(&self, session: &mut Session, said: &Said, budget: Option<&ContextBudget>) -> Result<Prompt> {
+        let builder = &self.shared.builder;
+        let id = said.id.clone();
+        let fitted = budget.map(|budget| builder.build_within(&said.conversation, &budget.of_answer(said.max_out_len)));
+        let fitted = fitted.transpose()?;
+        match fitted {
+            Some(Fitted { prompt, truncated: Some(truncated), .. }) => {
+                Ok(Prompt { prompt, truncated: Some(serde_json::json!(truncated)), id, labels: None })
+            }
+            _ if said.scored != ScoredText::Whole => {
+                let (prompt, labels) = builder.build_scored(&said.conversation, &said.scored)?;
+                Ok(Prompt { prompt, truncated: None, id, labels })
+            }
+            Some(Fitted { prompt, .. }) => Ok(Prompt { prompt, id, ..Prompt::default() }),
+            None => Ok(Prompt { prompt: session.build(&said.conversation)?, id, ..Prompt::default() }),
+        }
     }
 }
 
@@ -307,10 +347,10 @@ pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
 pub(crate) fn known<'py>(
     py: Python<'py>,
     roles: &[&str],
-    (mut prompt, truncated): (TokenizedPrompt, Option<serde_json::Value>),
+    Prompt { mut prompt, truncated, labels, .. }: Prompt,
 ) -> PyResult<Built<'py>> {
     let ids = std::mem::take(&mut prompt.input_ids).into_pyarray(py);
-    if truncated.is_none() && prompt == TokenizedPrompt::default() {
+    if truncated.is_none() && labels.is_none() && prompt == TokenizedPrompt::default() {
         return Ok((ids, None));
     }
     let known = data(py, &prompt)?;
@@ -318,6 +358,9 @@ pub(crate) fn known<'py>(
     dict.del_item("input_ids")?;
     if let Some(truncated) = &truncated {
         dict.set_item("truncated", data(py, truncated)?)?;
+    }
+    if let Some(labels) = labels {
+        dict.set_item("labels", labels.into_pyarray(py))?;
     }
     for (i, span) in prompt.spans.iter().flatten().enumerate() {
         if let Some(role) = span.part.role.and_then(|role| roles.get(role as usize)) {

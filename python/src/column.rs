@@ -1,14 +1,18 @@
 //! A column of Arrow as conversations: plain messages and texts as they are, everything else as records of JSON.
 
+use std::fmt::Display;
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, StringViewArray, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow_schema::{ArrowError, DataType, FieldRef};
-use metatok::PromptBuilder;
 use metatok::conversation::{ChatMessage, Conversation};
+use metatok::error::{At, ErrorKind, Place, Result};
 
-use crate::conversation::of_json;
+use crate::binary::BinaryAsText;
+use crate::conversation::{Reader, Said};
 
 /// A column of conversations.
 pub(crate) enum Column<'a> {
@@ -19,34 +23,52 @@ pub(crate) enum Column<'a> {
 
 impl<'a> Column<'a> {
     /// # Errors
-    /// For a type that JSON does not have.
+    /// For a type that is no conversation.
     pub(crate) fn of(
         field: &'a FieldRef,
         column: &'a ArrayRef,
-        options: &'a EncoderOptions,
-    ) -> Result<Self, ArrowError> {
+        form: &'a RecordForm,
+    ) -> std::result::Result<Self, ArrowError> {
+        if !may_be_said(column.data_type()) {
+            let what = "a conversation is text, a list of messages, or a struct with one";
+            return Err(ArrowError::NotYetImplemented(what.to_owned()));
+        }
         if let Some(texts) = Texts::of(column).filter(|texts| texts.nulls() == 0) {
             return Ok(Self::Texts(texts));
         }
         match Messages::of(column) {
             Some(messages) => Ok(Self::Messages(messages)),
-            None => Ok(Self::Records(Records::of(field, column, options)?)),
+            None => Ok(Self::Records(Records::of(field, column, form)?)),
         }
     }
 
     /// The conversation of a row.
     ///
     /// # Errors
-    /// As for a line of a file.
-    pub(crate) fn conversation(&mut self, row: usize, builder: &PromptBuilder) -> metatok::Result<Conversation> {
+    /// As for a line of a file; for a null.
+    pub(crate) fn conversation(&mut self, row: usize, reader: &mut Reader<'_>, place: impl Display) -> Result<Said> {
         match self {
-            Self::Texts(texts) => Ok(Conversation::Text(texts.get(row).unwrap_or_default().to_owned())),
+            Self::Texts(texts) => {
+                reader.record(Conversation::Text(texts.get(row).unwrap_or_default().to_owned()).into(), place)
+            }
             Self::Messages(messages) => match messages.conversation(row) {
-                Some(conversation) => Ok(conversation),
-                None => of_json("[]", builder),
+                Some(conversation) => reader.record(conversation.into(), place),
+                None => reader.json("[]", place),
             },
-            Self::Records(records) => of_json(records.json(row).unwrap_or("null"), builder),
+            Self::Records(records) => {
+                let null = || ErrorKind::Conversation("the row has no conversation, but a null".to_owned());
+                reader.json(records.json(row)?.ok_or_else(null)?, place)
+            }
         }
+    }
+}
+
+/// Whether values of this type can be conversations: text, bytes that may be text, lists and structs.
+fn may_be_said(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => may_be_said(values),
+        DataType::Null | DataType::FixedSizeBinary(_) => true,
+        kind => kind.is_nested() || kind.is_string() || kind.is_binary(),
     }
 }
 
@@ -104,9 +126,25 @@ impl Offsets<'_> {
     }
 }
 
+/// How [`Records`] are written.
+pub(crate) struct RecordForm {
+    options: EncoderOptions,
+    binary: BinaryAsText,
+}
+
+impl Default for RecordForm {
+    fn default() -> Self {
+        let binary = BinaryAsText::default();
+        let options = EncoderOptions::default().with_explicit_nulls(true);
+        Self { options: options.with_encoder_factory(Arc::new(binary.clone())), binary }
+    }
+}
+
 /// Values of any type, as JSON. Keys that are null are written, as `to_pylist` gives them.
 pub(crate) struct Records<'a> {
+    column: &'a str,
     encoder: NullableEncoder<'a>,
+    binary: &'a BinaryAsText,
     json: Vec<u8>,
 }
 
@@ -116,25 +154,28 @@ impl<'a> Records<'a> {
     pub(crate) fn of(
         field: &'a FieldRef,
         column: &'a ArrayRef,
-        options: &'a EncoderOptions,
-    ) -> Result<Self, ArrowError> {
-        Ok(Self { encoder: make_encoder(field, column, options)?, json: Vec::new() })
+        RecordForm { options, binary }: &'a RecordForm,
+    ) -> std::result::Result<Self, ArrowError> {
+        let encoder = make_encoder(field, column, options)?;
+        Ok(Self { column: field.name(), encoder, binary, json: Vec::new() })
     }
 
     /// The value of a row; none if it is null.
-    pub(crate) fn json(&mut self, row: usize) -> Option<&str> {
+    ///
+    /// # Errors
+    /// For bytes that are no text.
+    pub(crate) fn json(&mut self, row: usize) -> Result<Option<&str>> {
         if self.encoder.is_null(row) {
-            return None;
+            return Ok(None);
         }
         self.json.clear();
         self.encoder.encode(row, &mut self.json);
-        Some(str::from_utf8(&self.json).expect("JSON is UTF-8"))
+        if self.binary.take_wrong() {
+            let what = "the bytes are no text: they are not UTF-8".to_owned();
+            return Err(ErrorKind::Conversation(what)).at(Place::column(self.column));
+        }
+        str::from_utf8(&self.json).map(Some).map_err(|error| ErrorKind::Conversation(error.to_string()).into())
     }
-}
-
-/// How [`Records`] are written.
-pub(crate) fn encoder_options() -> EncoderOptions {
-    EncoderOptions::default().with_explicit_nulls(true)
 }
 
 /// Strings, however they are stored.

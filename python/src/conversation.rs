@@ -1,37 +1,110 @@
 //! Conversations of Python: plain messages as they are, everything else as a record of JSON.
 
-use metatok::PromptBuilder;
+use std::fmt::Display;
+
+use metatok::build::Notes;
 use metatok::conversation::{ChatMessage, Conversation};
-use metatok::dataset::records::InputFormat;
+use metatok::dataset::prompter::ScoredText;
+use metatok::dataset::records::{InputFormat, Record};
+use metatok::{Error, ErrorKind, PromptBuilder, Result};
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::error::OrRaise;
+use crate::error::exception;
 use crate::json::{text, to_json};
 
-/// What Python gives as a conversation: messages, a string, a prompt list, or a record with one of these, as in a file.
-///
-/// # Errors
-/// `InputError` or `TypeError` for what is no JSON; otherwise as for a line of a file.
-pub(crate) fn conversation(object: &Bound<'_, PyAny>, builder: &PromptBuilder) -> PyResult<Conversation> {
-    let messages = match object.cast_exact::<PyDict>() {
-        Ok(record) if record.len() == 1 => record.get_item(intern!(object.py(), "messages"))?,
-        _ => None,
-    };
-    if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object))? {
-        return Ok(Conversation::Messages(messages));
-    }
-    of_json(&to_json(object)?.to_string(), builder).or_raise(object.py())
+/// A conversation, and what else its record says.
+pub(crate) struct Said {
+    pub(crate) conversation: Conversation,
+    /// The id, as JSON.
+    pub(crate) id: Option<String>,
+    /// Of a text to score, what of it is scored.
+    pub(crate) scored: ScoredText,
+    /// How many tokens the answer may have.
+    pub(crate) max_out_len: Option<u64>,
 }
 
-/// A record, as in a line of a file.
+/// Reads conversations, and notes what their prompts leave out.
+#[derive(Debug)]
+pub(crate) struct Reader<'b> {
+    builder: &'b PromptBuilder,
+    notes: Notes,
+}
+
+impl<'b> Reader<'b> {
+    pub(crate) fn new(builder: &'b PromptBuilder) -> Self {
+        Self { builder, notes: Notes::default() }
+    }
+
+    /// What was noted.
+    pub(crate) fn into_notes(self) -> Notes {
+        self.notes
+    }
+
+    /// What Python gives as a conversation: messages, a string, a prompt list, or a record with one of these, as in a file.
+    ///
+    /// # Errors
+    /// `TypeError` for what cannot be one; `InputError` for what is no JSON; otherwise as for a line of a file.
+    pub(crate) fn object(&mut self, object: &Bound<'_, PyAny>, place: impl Display) -> PyResult<Said> {
+        let py = object.py();
+        let messages = match object.cast_exact::<PyDict>() {
+            Ok(record) if record.len() == 1 => record.get_item(intern!(py, "messages"))?,
+            _ => None,
+        };
+        if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object))? {
+            let said = self.record(Conversation::Messages(messages).into(), place);
+            return said.map_err(|error| exception(py, &error));
+        }
+        let json = to_json(object)?;
+        if !(json.is_object() || json.is_array() || json.is_string()) {
+            let name = object.get_type().qualname()?;
+            let what = "a conversation is a list of messages, a string, or a dict with messages";
+            return Err(PyTypeError::new_err(format!("{what}, not {name}")));
+        }
+        self.json(&json.to_string(), place).map_err(|error| of_object(py, &error))
+    }
+
+    /// A record, as in a line of a file.
+    ///
+    /// # Errors
+    /// As for a line of a file.
+    pub(crate) fn json(&mut self, json: &str, place: impl Display) -> Result<Said> {
+        self.record(self.builder.record_reader(InputFormat::Auto).parse(json)?, place)
+    }
+
+    /// A record that is read already.
+    ///
+    /// # Errors
+    /// If nothing of it is left to build.
+    pub(crate) fn record(&mut self, record: Record<'_>, place: impl Display) -> Result<Said> {
+        self.notes.see_record(&record, self.builder, place);
+        let id = record.id.map(str::to_owned);
+        let (conversation, scored) = record.into_conversation(self.builder.mode())?;
+        Ok(Said { conversation, id, scored, max_out_len: None })
+    }
+}
+
+/// A conversation of which nothing is told.
 ///
 /// # Errors
-/// As for a line of a file.
-pub(crate) fn of_json(json: &str, builder: &PromptBuilder) -> metatok::Result<Conversation> {
-    let record = builder.record_reader(InputFormat::Auto).parse(json)?;
-    Ok(record.into_conversation(builder.mode())?.0)
+/// As for [`Reader::object`].
+pub(crate) fn conversation(object: &Bound<'_, PyAny>, builder: &PromptBuilder) -> PyResult<Conversation> {
+    Ok(Reader::new(builder).object(object, "the conversation")?.conversation)
+}
+
+/// The exception for an error in an object, which has no columns of text.
+fn of_object(py: Python<'_>, error: &Error) -> PyErr {
+    let exception = exception(py, error);
+    let what = error.kind().to_string();
+    match what.rsplit_once(" at column ") {
+        Some((plain, column)) if matches!(error.kind(), ErrorKind::Parse(_)) && column.parse::<usize>().is_ok() => {
+            let plain = exception.value(py).call_method1("_saying", (what.as_str(), plain));
+            plain.map_or_else(|error| error, PyErr::from_value)
+        }
+        _ => exception,
+    }
 }
 
 /// A list of dicts that have nothing but a role and a content, both strings; none for anything else.

@@ -8,7 +8,7 @@ use metatok::error::ErrorKind;
 use metatok::turns::DialogueState;
 use pyo3::prelude::*;
 
-use crate::builder::{Builder, Built, budget_of, known};
+use crate::builder::{Builder, Built, Prompt, budget_of, known};
 use crate::error::OrRaise;
 use crate::json::to_json;
 use crate::objects::data;
@@ -70,7 +70,7 @@ impl Dialogue {
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
         let why = next.prefix_break.map(|why| why.to_string());
         Ok((
-            known(py, &self.builder.role_names(), (next.prompt, truncated))?,
+            known(py, &self.builder.role_names(), Prompt { prompt: next.prompt, truncated, ..Prompt::default() })?,
             next.prefix_tokens,
             why,
             data(py, &next.dropped)?,

@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, P
 use serde_json::{Map, Number, Value};
 
 use crate::error::exception;
+use crate::foreign;
 
 /// How deep lists and dicts may nest; the same as for lines of JSON.
 const DEPTH: usize = 128;
@@ -56,7 +57,7 @@ fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     other(object, depth)
 }
 
-/// What is like one of these: another mapping, or an array or number of NumPy.
+/// What is like one of these: another mapping, or an object of another library.
 fn other(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if let Ok(mapping) = object.cast::<PyMapping>() {
         let mut map = Map::new();
@@ -66,8 +67,8 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         }
         return Ok(Value::Object(map));
     }
-    if object.hasattr("tolist")? {
-        return value(&object.call_method0("tolist")?, depth + 1);
+    if let Some(plain) = foreign::plain(object)? {
+        return value(&plain, depth + 1);
     }
     let name = object.get_type().qualname()?;
     Err(PyTypeError::new_err(format!("expected dicts, lists, strings, numbers, booleans or None, not {name}")))

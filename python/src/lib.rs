@@ -4,12 +4,14 @@
 mod answers;
 mod arrow;
 mod at_least_one;
+mod binary;
 mod builder;
 mod column;
 mod compare;
 mod conversation;
 mod dialogue;
 mod error;
+mod foreign;
 mod json;
 mod objects;
 mod many;
@@ -17,6 +19,7 @@ mod padded;
 mod program;
 mod recipe;
 mod requests;
+mod setting_name;
 mod shared;
 mod task;
 mod tokenizer;
@@ -29,7 +32,7 @@ mod _metatok {
     use super::*;
 
     #[pymodule_export]
-    use super::answers::{Stream, complete};
+    use super::answers::{Stream, complete, trim};
     #[pymodule_export]
     use super::arrow::build_arrow;
     #[pymodule_export]

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use metatok::Session;
 use metatok::error::{At, Place, Result};
-use metatok::{Conversation, Session};
 use pyo3::prelude::*;
 
 use crate::at_least_one::Threads;
-use crate::conversation::conversation;
+use crate::conversation::{Reader, Said};
 use crate::error::exception;
 use crate::shared::Shared;
 
@@ -22,7 +22,7 @@ const CHUNK: usize = 32;
 const ASKED: Duration = Duration::from_millis(50);
 
 /// Conversations for a thread, with the number of the first.
-type Chunk = (usize, Vec<Conversation>);
+type Chunk = (usize, Vec<Said>);
 
 /// What became of a chunk, with the number of its first conversation.
 type Built<T> = (usize, Result<Vec<T>>);
@@ -30,12 +30,14 @@ type Built<T> = (usize, Result<Vec<T>>);
 /// Python's objects as conversations, one by one.
 pub(crate) fn of_objects<'a>(
     objects: &'a Bound<'_, PyAny>,
-    shared: &'a Shared,
-) -> PyResult<impl Iterator<Item = PyResult<Conversation>> + 'a> {
+    shared: &Shared,
+    reader: &'a mut Reader<'_>,
+) -> PyResult<impl Iterator<Item = PyResult<Said>> + 'a> {
     // Only a list and its like say how many they are.
     let count = objects.len().unwrap_or_default();
     objects.py().detach(|| shared.expect(count));
-    Ok(objects.try_iter()?.map(|object| conversation(&object?, &shared.builder)))
+    let objects = objects.try_iter()?.enumerate();
+    Ok(objects.map(|(i, object)| reader.object(&object?, Place::Conversation(i))))
 }
 
 /// Builds every conversation with `build`, on this many threads, and returns the results in order. The conversations are
@@ -45,10 +47,10 @@ pub(crate) fn of_objects<'a>(
 /// That of the first conversation that fails; what making them raises; `KeyboardInterrupt`.
 pub(crate) fn build_many<T: Send>(
     py: Python<'_>,
-    conversations: impl Iterator<Item = PyResult<Conversation>>,
+    conversations: impl Iterator<Item = PyResult<Said>>,
     shared: &Shared,
     threads: Option<Threads>,
-    build: impl Fn(&mut Session, &Conversation) -> Result<T> + Sync,
+    build: impl Fn(&mut Session, &Said) -> Result<T> + Sync,
 ) -> PyResult<Vec<T>> {
     let mut chunks = Chunks { conversations, py, next: 0 };
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -91,7 +93,7 @@ struct Chunks<'py, I> {
     next: usize,
 }
 
-impl<I: Iterator<Item = PyResult<Conversation>>> Chunks<'_, I> {
+impl<I: Iterator<Item = PyResult<Said>>> Chunks<'_, I> {
     fn read(&mut self) -> PyResult<Option<Chunk>> {
         let first = self.next;
         let mut chunk = Vec::with_capacity(CHUNK);
@@ -125,9 +127,9 @@ struct Work<'a, F> {
     failed: AtomicUsize,
 }
 
-impl<T: Send, F: Fn(&mut Session, &Conversation) -> Result<T> + Sync> Work<'_, F> {
+impl<T: Send, F: Fn(&mut Session, &Said) -> Result<T> + Sync> Work<'_, F> {
     /// Builds on this thread, and lets the interpreter's lock go meanwhile.
-    fn alone<I: Iterator<Item = PyResult<Conversation>>>(
+    fn alone<I: Iterator<Item = PyResult<Said>>>(
         &self,
         py: Python<'_>,
         mut chunk: Chunk,
@@ -146,7 +148,7 @@ impl<T: Send, F: Fn(&mut Session, &Conversation) -> Result<T> + Sync> Work<'_, F
     }
 
     /// Gives every chunk to the other threads.
-    fn give<I: Iterator<Item = PyResult<Conversation>>>(
+    fn give<I: Iterator<Item = PyResult<Said>>>(
         &self,
         py: Python<'_>,
         mut chunk: Chunk,

@@ -8,12 +8,11 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::at_least_one::Threads;
-use crate::builder::Builder;
+use crate::builder::{Builder, Prompt};
 use crate::error::OrRaise;
 use crate::json::to_json;
-use crate::many::of_objects;
 
-/// The requests of conversations, each as the JSON of its line.
+/// The requests of conversations, each as the JSON of its line. Records without an id have their numbers.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
 pub(crate) fn requests(
@@ -31,15 +30,14 @@ pub(crate) fn requests(
         _ => RequestOptions::default(),
     };
     let sink = lines(builder, form, request).or_raise(py)?;
-    let said = of_objects(conversations, &builder.shared)?;
-    let prompts = builder.prompts_of(py, said, threads, budget)?;
+    let prompts = builder.prompts(conversations, threads, budget)?;
     let written = py.detach(|| {
-        let line = |(number, prompt): (usize, _)| -> Result<String> {
-            let (id, mut line) = (number.to_string(), Vec::new());
-            sink.write(&PromptKey { max_out_len, ..PromptKey::of(&id) }, &prompt, &mut line)?;
+        let line = |(number, Prompt { prompt, id, .. }): (usize, &Prompt)| -> Result<String> {
+            let (id, mut line) = (id.clone().unwrap_or_else(|| number.to_string()), Vec::new());
+            sink.write(&PromptKey { max_out_len, ..PromptKey::of(&id) }, &prompt.into(), &mut line)?;
             Ok(String::from_utf8_lossy(&line).into_owned())
         };
-        prompts.iter().map(|(prompt, _)| prompt.into()).enumerate().map(line).collect::<Result<Vec<_>>>()
+        prompts.iter().enumerate().map(line).collect::<Result<Vec<_>>>()
     });
     written.or_raise(py)
 }

@@ -1,10 +1,15 @@
-//! A builder, and how much was built with it.
+//! A builder, how much was built with it, and what was told of that.
 
-use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
 
 use metatok::PromptBuilder;
+use metatok::build::Notes;
 use metatok::import::{WORTH_ACCELERATING, accelerate};
+use pyo3::prelude::*;
+
+use crate::conversation::Reader;
+use crate::error::warn;
 
 /// A builder that all threads share.
 #[derive(Debug)]
@@ -12,11 +17,21 @@ pub(crate) struct Shared {
     pub(crate) builder: PromptBuilder,
     built: AtomicUsize,
     accelerated: Once,
+    told: Mutex<Notes>,
 }
 
 impl Shared {
     pub(crate) fn new(builder: PromptBuilder) -> Self {
-        Self { builder, built: AtomicUsize::new(0), accelerated: Once::new() }
+        Self { builder, built: AtomicUsize::new(0), accelerated: Once::new(), told: Mutex::default() }
+    }
+
+    /// Warns of what prompts leave out, unless that was told before.
+    ///
+    /// # Errors
+    /// What Python's filters make of a warning.
+    pub(crate) fn tell(&self, py: Python<'_>, reader: Reader<'_>) -> PyResult<()> {
+        let new = self.told.lock().unwrap_or_else(PoisonError::into_inner).tell_new(reader.into_notes());
+        new.iter().try_for_each(|warning| warn(py, warning))
     }
 
     /// So many will be built. If that is worth it, a chat template is made faster before the first of them.

@@ -17,9 +17,10 @@ use serde_json::{Map, Value};
 
 use crate::at_least_one::Threads;
 use crate::builder::Builder;
-use crate::error::OrRaise;
+use crate::error::{OrRaise, warn};
 use crate::json::to_json;
 use crate::objects::{data, to_python};
+use crate::setting_name::setting_name;
 
 /// The options of a dataset that Python gives.
 #[derive(Debug, Default, Deserialize)]
@@ -91,7 +92,11 @@ impl Task {
         py.detach(|| Self::of(builder, path.as_deref(), text.as_deref(), &options)).or_raise(py)
     }
 
-    /// The prompts of rows, which are dicts, each with the number of its row: the same as the command line writes.
+    /// The prompts of rows, which are dicts, each with the number of its row: the same as the command line writes, with
+    /// its warnings.
+    ///
+    /// # Errors
+    /// Those of the command line, also for a column that no row has.
     fn build<'py>(
         &self,
         py: Python<'py>,
@@ -100,7 +105,7 @@ impl Task {
     ) -> PyResult<Vec<TaskPrompt<'py>>> {
         let rows = rows.try_iter()?.map(|row| to_json(&row?)).collect::<PyResult<Vec<_>>>()?;
         let mut batches = py.detach(|| self.batches(&rows, threads)).or_raise(py)?;
-        let (mut prompts, mut totals) = (Vec::new(), BuildTotals::default());
+        let (mut prompts, mut totals, mut warnings) = (Vec::new(), BuildTotals::default(), Vec::new());
         while let Some(batch) = py.detach(|| batches.next()) {
             for line in batch.lines().split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 prompts.push(of_line(py, line)?);
@@ -109,8 +114,12 @@ impl Task {
             if let Some(error) = remarks.rejected.into_iter().next().map(|row| row.into_error()).or(remarks.error) {
                 return Err(error).or_raise(py);
             }
+            warnings.extend(remarks.warning);
             py.check_signals()?;
         }
+        let of_rows = totals.remarks.check(Some(&self.dataset)).or_raise(py)?;
+        warnings.extend(totals.remarks.notes().into_iter().chain(of_rows));
+        warnings.iter().try_for_each(|warning| warn(py, warning))?;
         Ok(prompts)
     }
 
@@ -143,7 +152,7 @@ impl Task {
 
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.dataset.notes().iter().map(ToString::to_string).collect()
+        self.dataset.notes().iter().map(|note| note.display_with(&setting_name).to_string()).collect()
     }
 }
 

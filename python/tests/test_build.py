@@ -143,7 +143,7 @@ def test_what_does_not_exist_is_named() -> None:
         PromptBuilder("demo").build_batch([HI], pad_to_multiple_of=0)
     with pytest.raises(metatok.UsageError, match="threads is 0, but must be at least 1"):
         PromptBuilder("demo").build_all([HI], threads=0)
-    with pytest.raises(metatok.UsageError, match="the budget: max_seq_len: invalid value: integer `-1`"):
+    with pytest.raises(metatok.UsageError, match="max_seq_len is -1, but must be at least 0"):
         PromptBuilder("demo").build(HI, max_seq_len=-1)
 
 
