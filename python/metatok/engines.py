@@ -13,10 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from metatok import _json, _metatok
+from metatok._limits import whole
+from metatok.answers import Completion
 from metatok.builder import PromptBuilder
+from metatok.tokenizer import _listed
 
 if TYPE_CHECKING:
-    from metatok.answers import Completion
+    from metatok.prompt import Prompt
+
+#: How many tokens an answer may have if nothing is said.
+_MAX_TOKENS = 512
 
 _OFF = {"presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.0}
 _OFF_LLAMA = {
@@ -48,7 +55,7 @@ class LlamaInputs(NamedTuple):
 def sampling(
     builder: PromptBuilder,
     *,
-    max_tokens: int = 512,
+    max_tokens: int = _MAX_TOKENS,
     temperature: float = 0.0,
     top_p: float = 1.0,
     top_k: int = -1,
@@ -72,7 +79,7 @@ def sampling(
     (0.0, 8, [1052, 1050])
     """
     params: dict[str, Any] = {
-        "max_tokens": max_tokens,
+        "max_tokens": whole("max_tokens", max_tokens),
         "temperature": temperature,
         "top_p": top_p,
         "top_k": -1 if temperature == 0 else top_k,
@@ -86,12 +93,35 @@ def sampling(
     return {**params, **others}
 
 
-def vllm_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sampling: Any) -> VllmInputs:
+def _prompts(
+    builder: PromptBuilder,
+    conversations: Iterable[Any],
+    max_seq_len: int | None,
+    truncation: str | None,
+    max_tokens: int | None,
+) -> list[Prompt]:
+    """Prompts that leave room for an answer, if its limit was given."""
+    limits: dict[str, Any] = {"max_seq_len": max_seq_len, "truncation": truncation}
+    if max_seq_len is not None:
+        limits["max_out_len"] = max_tokens
+    return builder.build_all(conversations, **limits)
+
+
+def vllm_inputs(
+    builder: PromptBuilder,
+    conversations: Iterable[Any],
+    *,
+    max_seq_len: int | None = None,
+    truncation: str | None = None,
+    **of_sampling: Any,
+) -> VllmInputs:
     """The prompts and the sampling of conversations for vLLM's ``LLM.generate``.
 
     Args:
         builder: Builds the prompts, on all cores.
         conversations: As for :meth:`metatok.PromptBuilder.build_all`.
+        max_seq_len: The model's context, in tokens; a prompt leaves room in it for ``max_tokens``, if that is given.
+        truncation: What is dropped from a prompt that is too long, as for :meth:`metatok.PromptBuilder.build`.
         of_sampling: As for :func:`sampling`.
 
     Raises:
@@ -102,28 +132,44 @@ def vllm_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sampl
     >>> inputs.prompts[0]["prompt_token_ids"][:3]
     [1051, 375, 263]
     """
-    prompts = builder.build_all(conversations)
+    prompts = _prompts(builder, conversations, max_seq_len, truncation, of_sampling.get("max_tokens"))
     tokens = [{"prompt_token_ids": prompt.tolist()} for prompt in prompts]
     return VllmInputs(tokens, sampling(builder, **of_sampling))
 
 
-def sglang_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sampling: Any) -> dict[str, Any]:
+def sglang_inputs(
+    builder: PromptBuilder,
+    conversations: Iterable[Any],
+    *,
+    max_seq_len: int | None = None,
+    truncation: str | None = None,
+    **of_sampling: Any,
+) -> dict[str, Any]:
     """The arguments of SGLang's ``Engine.generate``: ``engine.generate(**sglang_inputs(builder, conversations))``.
 
     Args:
         builder: As for :func:`vllm_inputs`.
         conversations: As for :func:`vllm_inputs`.
+        max_seq_len: As for :func:`vllm_inputs`.
+        truncation: As for :func:`vllm_inputs`.
         of_sampling: As for :func:`sampling`; ``seed`` needs SGLang's deterministic inference.
     """
     params = sampling(builder, **of_sampling)
     params["max_new_tokens"] = params.pop("max_tokens")
     if "seed" in params:
         params["sampling_seed"] = params.pop("seed")
-    prompts = builder.build_all(conversations)
+    prompts = _prompts(builder, conversations, max_seq_len, truncation, of_sampling.get("max_tokens"))
     return {"input_ids": [prompt.tolist() for prompt in prompts], "sampling_params": params}
 
 
-def llama_cpp_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sampling: Any) -> LlamaInputs:
+def llama_cpp_inputs(
+    builder: PromptBuilder,
+    conversations: Iterable[Any],
+    *,
+    max_seq_len: int | None = None,
+    truncation: str | None = None,
+    **of_sampling: Any,
+) -> LlamaInputs:
     """The prompts and the other arguments of llama-cpp-python's ``Llama.create_completion``.
 
     It has no stop ids and ends at its model's own end tokens; :meth:`metatok.PromptBuilder.complete` cuts at the others.
@@ -131,17 +177,25 @@ def llama_cpp_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_
     Args:
         builder: As for :func:`vllm_inputs`.
         conversations: As for :func:`vllm_inputs`.
+        max_seq_len: As for :func:`vllm_inputs`.
+        truncation: As for :func:`vllm_inputs`.
         of_sampling: As for :func:`sampling`.
     """
     params = sampling(builder, **of_sampling)
     kept = {key: params[key] for key in params if key not in {*_OFF, "min_p", "stop_token_ids"}}
     kept["top_k"] = max(kept["top_k"], 0)
-    prompts = builder.build_all(conversations)
+    prompts = _prompts(builder, conversations, max_seq_len, truncation, of_sampling.get("max_tokens"))
     return LlamaInputs([prompt.tolist() for prompt in prompts], {**_OFF_LLAMA, **kept})
 
 
 def generate_inputs(
-    builder: PromptBuilder, conversations: Sequence[Any], *, max_new_tokens: int = 512, device: Any = None
+    builder: PromptBuilder,
+    conversations: Sequence[Any],
+    *,
+    max_new_tokens: int | None = None,
+    device: Any = None,
+    max_seq_len: int | None = None,
+    truncation: str | None = None,
 ) -> dict[str, Any]:
     """The arguments of transformers' ``model.generate``: a batch padded on the left, greedy, with the stop ids.
 
@@ -151,17 +205,22 @@ def generate_inputs(
     Args:
         builder: As for :func:`vllm_inputs`.
         conversations: As for :func:`vllm_inputs`.
-        max_new_tokens: The limit of an answer.
+        max_new_tokens: The limit of an answer; 512 if it is not given.
         device: Where the tensors should be, as torch names it.
+        max_seq_len: The model's context, in tokens; a prompt leaves room in it for ``max_new_tokens``, if that is given.
+        truncation: As for :func:`vllm_inputs`.
     """
-    batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt")
+    limits: dict[str, Any] = {"max_seq_len": max_seq_len, "truncation": truncation}
+    if max_seq_len is not None:
+        limits["max_out_len"] = max_new_tokens
+    batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt", **limits)
     tensors = {name: batch[name] if device is None else batch[name].to(device) for name in ("input_ids", "attention_mask")}
     ends = {"eos_token_id": list(builder.stop.token_ids)} if builder.stop.token_ids else {}
     return {
         **tensors,
         **ends,
         "pad_token_id": builder.pad_token_id,
-        "max_new_tokens": max_new_tokens,
+        "max_new_tokens": _MAX_TOKENS if max_new_tokens is None else whole("max_new_tokens", max_new_tokens),
         "do_sample": False,
         "num_beams": 1,
         "repetition_penalty": 1.0,
@@ -169,16 +228,38 @@ def generate_inputs(
 
 
 def completions(builder: PromptBuilder, outputs: Iterable[Any]) -> list[Completion]:
-    """Answers of vLLM (``RequestOutput``) or SGLang (dicts), cut where they should have ended.
+    """Answers of vLLM (``RequestOutput``) or SGLang (dicts), cut where they should have ended, as by ``metatok trim``.
+
+    Where no stop ends an answer, its ``finish_reason`` is the engine's, such as ``"abort"``. A stop that only the engine
+    knows ends it too.
 
     Args:
         builder: That of the prompts.
         outputs: What ``generate`` returned. SGLang gives ids as ``output_ids``.
+
+    Returns:
+        One completion for each answer: of an output with several (``n=2``), all of them in their order.
+
+    Raises:
+        MetatokError: names an id before the stop that the tokenizer does not have.
     """
-    return builder.complete_all([_generated(output) for output in outputs])
+    lines = [_json.text(_answers(output), f"output {number}") for number, output in enumerate(outputs)]
+    keys = ("text", "finish_reason", "stop", "tail")
+    return [
+        Completion(token_ids=answer.get("token_ids", []), **{key: answer[key] for key in keys if key in answer})
+        for answer in _metatok.trim(builder._core, lines)
+    ]
 
 
-def _generated(output: Any) -> list[int]:
+def _answers(output: Any) -> dict[str, Any]:
+    """What decides how an engine's output is cut, with the engine's own keys."""
     if isinstance(output, dict):
-        return list(output["output_ids"])
-    return list(output.outputs[0].token_ids)
+        reason = (output.get("meta_info") or {}).get("finish_reason")
+        reason = {"type": reason} if isinstance(reason, str) else reason
+        return {"output_ids": _listed(output["output_ids"]), "meta_info": {"finish_reason": reason}}
+    return {"outputs": [_vllm_answer(answer) for answer in output.outputs]}
+
+
+def _vllm_answer(answer: Any) -> dict[str, Any]:
+    reasons = {key: getattr(answer, key, None) for key in ("finish_reason", "stop_reason")}
+    return {"token_ids": _listed(answer.token_ids), **reasons}

@@ -9,6 +9,7 @@ import torch
 from transformers import StoppingCriteria
 
 from metatok import PromptBuilder
+from metatok.building import _several
 from metatok.engines import generate_inputs
 
 if TYPE_CHECKING:
@@ -50,7 +51,14 @@ def _push(stream: Stream, ids: Sequence[int]) -> bool:
 
 
 def generate(
-    model: Any, builder: PromptBuilder, conversations: Sequence[Any], *, max_new_tokens: int = 512, **kwargs: Any
+    model: Any,
+    builder: PromptBuilder,
+    conversations: Sequence[Any],
+    *,
+    max_new_tokens: int | None = None,
+    max_seq_len: int | None = None,
+    truncation: str | None = None,
+    **kwargs: Any,
 ) -> list[Completion]:
     """The model's answers to conversations, in one batch, cut at the stops.
 
@@ -58,17 +66,31 @@ def generate(
         model: A causal language model of transformers.
         builder: Builds the prompts, and knows where answers end.
         conversations: As for :meth:`metatok.PromptBuilder.build_batch`.
-        max_new_tokens: The limit of an answer.
+        max_new_tokens: As for :func:`metatok.engines.generate_inputs`.
+        max_seq_len: As for :func:`metatok.engines.generate_inputs`.
+        truncation: As for :func:`metatok.engines.generate_inputs`.
         kwargs: More arguments of ``model.generate``, such as ``do_sample``.
     """
-    return builder.complete_all(generate_ids(model, builder, conversations, max_new_tokens=max_new_tokens, **kwargs))
+    limits: dict[str, Any] = {"max_new_tokens": max_new_tokens, "max_seq_len": max_seq_len, "truncation": truncation}
+    return builder.complete_all(generate_ids(model, builder, conversations, **limits, **kwargs))
 
 
 def generate_ids(
-    model: Any, builder: PromptBuilder, conversations: Sequence[Any], *, max_new_tokens: int = 512, **kwargs: Any
+    model: Any,
+    builder: PromptBuilder,
+    conversations: Sequence[Any],
+    *,
+    max_new_tokens: int | None = None,
+    max_seq_len: int | None = None,
+    truncation: str | None = None,
+    **kwargs: Any,
 ) -> list[list[int]]:
     """The same as the ids that the model gives, with the stop and the padding behind it."""
-    inputs = generate_inputs(builder, conversations, max_new_tokens=max_new_tokens, device=model.device)
+    conversations = list(_several(conversations))
+    if not conversations:
+        return []
+    limits: dict[str, Any] = {"max_new_tokens": max_new_tokens, "max_seq_len": max_seq_len, "truncation": truncation}
+    inputs = generate_inputs(builder, conversations, device=model.device, **limits)
     length = inputs["input_ids"].shape[1]
     if builder.stop.strings:
         inputs["stopping_criteria"] = [StopCriteria(builder, length)]
