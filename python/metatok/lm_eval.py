@@ -90,24 +90,17 @@ class Prompts:
         return ids, mask
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """The ids of a context, and those of an answer to score, of which the text is one."""
+        """The ids of a context, and those of an answer to score, of which the text is one.
+
+        As in the harness, white space at the end of the context is scored with the answer.
+        """
         if not isinstance(context, Built):
             return super()._encode_pair(context, continuation)  # type: ignore[misc, no-any-return]
-        whole = self._scored(context, continuation)
-        shared = sum(1 for _ in _same(context.input_ids, whole))
-        return whole[:shared], whole[shared:]
-
-    def _scored(self, context: Built, continuation: str) -> list[int]:
-        """The ids of the text that ends with the answer, which the context may have begun."""
         messages, begun = context.messages, ""
         if context.has_begun:
             *messages, last = messages
             begun = last["content"]
-        return self._scoring.build([*messages, {"role": "assistant", "content": begun + continuation}]).tolist()
-
-
-def _same(one: Sequence[int], other: Sequence[int]) -> Any:
-    for left, right in zip(one, other):
-        if left != right:
-            return
-        yield left
+        said = [*messages, {"role": "assistant", "content": begun + continuation}]
+        whole = self._scoring.build(said).tolist()
+        before = self._scoring._core.context_tokens(said, len(continuation.encode()))
+        return whole[:before], whole[before:]
