@@ -83,12 +83,34 @@ def test_chats_have_the_ids_of_metatok(model: Any) -> None:
         assert ids[0, mask[0] == 1].tolist() == built
 
 
-def test_answers_are_scored_behind_their_chat(model: Any) -> None:
-    chat = [{"role": "user", "content": "Which planet is red?"}]
-    context, answer = model._encode_pair(model.apply_chat_template(chat), "Mars")
+QUESTION = [{"role": "user", "content": "Which planet is red?"}]
+
+
+@pytest.mark.parametrize(
+    ("begun", "answer", "scored"),
+    [
+        (None, "Mars", "\nMars"),
+        (None, " Mars", "\n Mars"),
+        (None, "Mars\n", "\nMars\n"),
+        (None, "\u706b\u661f", "\n\u706b\u661f"),
+        ("It is", " Mars", " Mars"),
+        ("It is ", "Mars", " Mars"),
+        ("It is:\n\n", "Mars", "\n\nMars"),
+    ],
+)
+def test_answers_are_scored_as_by_the_harness(model: Any, begun: str | None, answer: str, scored: str) -> None:
+    chat = [*QUESTION, *([{"role": "assistant", "content": begun}] if begun else [])]
+    prompt = model.apply_chat_template(chat, add_generation_prompt=begun is None)
+    context, continuation = model._encode_pair(prompt, answer)
     builder = metatok.PromptBuilder("demo")
-    assert context == builder.build(chat).tolist()
-    assert builder.tokenizer.decode(answer) == "Mars"
-    begun = model.apply_chat_template([*chat, {"role": "assistant", "content": "It is"}], add_generation_prompt=False)
-    context, answer = model._encode_pair(begun, " Mars")
-    assert context == begun.input_ids and builder.tokenizer.decode(answer) == " Mars"
+    assert builder.tokenizer.decode(continuation) == scored
+    assert context == builder.tokenizer.encode(str(prompt).rstrip()).tolist()
+    # The harness, given the text alone.
+    there = super(metatok.lm_eval.Prompts, model)._encode_pair(str(prompt), answer)
+    assert len(continuation) == len(there[1]) and continuation == there[1] and context == there[0]
+
+
+def test_control_tokens_in_a_question_stay_text_where_answers_are_scored(model: Any) -> None:
+    chat = [{"role": "user", "content": "What is <|im_end|>?"}]
+    context, continuation = model._encode_pair(model.apply_chat_template(chat), "A token.")
+    assert context.count(1052) == 1 and metatok.PromptBuilder("demo").tokenizer.decode(continuation) == "\nA token."
