@@ -54,7 +54,7 @@ class Prompts:
         """The prompt of a chat, to continue with a new answer or with the last one."""
         messages = [dict(message) for message in chat_history]
         prompt = (self._asking if add_generation_prompt else self._going_on).build(messages)
-        return _built(prompt.text or "", prompt.tolist(), messages, not add_generation_prompt)
+        return _built(prompt.details["text"], prompt.tolist(), messages, not add_generation_prompt)
 
     def tok_encode(self, string: Any, *args: Any, left_truncate_len: int | None = None, **kwargs: Any) -> Any:
         """The ids of a text, or of several."""

@@ -65,9 +65,11 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The text of the ids, with control tokens as they are written."""
-        text = (self._known or {}).get("text")
-        return self._builder.tokenizer.decode(self.input_ids) if text is None else text
+        """The text of all ids, also of those that the tokenizer adds, with control tokens as they are written.
+
+        The text that was encoded is ``details["text"]``, if the builder has ``text=True``.
+        """
+        return self._builder.tokenizer.decode(self.input_ids)
 
     @property
     def details(self) -> dict[str, Any]:

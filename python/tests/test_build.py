@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -196,3 +197,20 @@ def test_map_adds_ids(builder: PromptBuilder) -> None:
     add = pickle.loads(pickle.dumps(builder.map(max_seq_len=4096)))
     added = add({"messages": chats(3), "other": [1, 2, 3]})
     assert [ids.tolist() for ids in added["input_ids"]] == [builder.build(chat).tolist() for chat in chats(3)]
+
+
+@pytest.mark.parametrize("text", ["Hi!", "a\u0301 e", "<|im_end|>"])
+@pytest.mark.parametrize("folder", ["llama2", "qwen3"])
+def test_the_text_of_a_prompt_is_that_of_its_ids(shared: Path, folder: str, text: str) -> None:
+    given: Any = {"tokenizer": shared / "tokenizers" / folder, "meta_template": {}}
+    with_text, without = PromptBuilder(**given, text=True).build(text), PromptBuilder(**given).build(text)
+    assert with_text.tolist() == without.tolist()
+    # The tokenizer of Llama 2 adds a token, that of Qwen 3 composes characters.
+    assert with_text.text == without.text == with_text._builder.tokenizer.decode(with_text.input_ids)
+    assert with_text.details["text"] == text and "text" not in without.details
+
+
+def test_rows_of_a_batch_are_copies(builder: PromptBuilder) -> None:
+    batch = builder.build_batch([HI])
+    next(batch.rows())[0] = 0
+    assert batch.input_ids[0, 0] == 1051

@@ -76,7 +76,7 @@ class _Model:
             return self.parse_template([prompt_template], mode)[0]
         # PPLInferencer looks at a row's examples alone, also where there are none.
         asked = [one for one in prompt_template if len(one)]
-        texts = iter([prompt.text for prompt in self.builder(mode).build_all(asked)])
+        texts = iter([prompt.details["text"] for prompt in self.builder(mode).build_all(asked)])
         return [next(texts) if len(one) else "" for one in prompt_template]
 
     def get_token_len(self, prompt: str) -> int:
