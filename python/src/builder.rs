@@ -318,19 +318,20 @@ impl Builder {
     fn built(&self, session: &mut Session, said: &Said, budget: Option<&ContextBudget>) -> Result<Prompt> {
         let builder = &self.shared.builder;
         let id = said.id.clone();
-        let fitted = budget.map(|budget| builder.build_within(&said.conversation, &budget.of_answer(said.max_out_len)));
-        let fitted = fitted.transpose()?;
-        match fitted {
-            Some(Fitted { prompt, truncated: Some(truncated), .. }) => {
-                Ok(Prompt { prompt, truncated: Some(serde_json::json!(truncated)), id, labels: None })
+        if let Some(budget) = budget {
+            let budget = budget.of_answer(said.max_out_len);
+            let Fitted { prompt, truncated, .. } = builder.build_within(&said.conversation, &budget)?;
+            // A text to score is never cut.
+            if said.scored == ScoredText::Whole {
+                let truncated = truncated.map(|truncated| serde_json::json!(truncated));
+                return Ok(Prompt { prompt, truncated, id, labels: None });
             }
-            _ if said.scored != ScoredText::Whole => {
-                let (prompt, labels) = builder.build_scored(&said.conversation, &said.scored)?;
-                Ok(Prompt { prompt, truncated: None, id, labels })
-            }
-            Some(Fitted { prompt, .. }) => Ok(Prompt { prompt, id, ..Prompt::default() }),
-            None => Ok(Prompt { prompt: session.build(&said.conversation)?, id, ..Prompt::default() }),
         }
+        if said.scored != ScoredText::Whole {
+            let (prompt, labels) = builder.build_scored(&said.conversation, &said.scored)?;
+            return Ok(Prompt { prompt, id, labels, truncated: None });
+        }
+        Ok(Prompt { prompt: session.build(&said.conversation)?, id, ..Prompt::default() })
     }
 }
 

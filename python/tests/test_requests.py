@@ -30,6 +30,19 @@ def test_requests_are_those_of_the_command_line(builder: PromptBuilder, form: st
     assert builder.requests(CHATS, form, max_out_len=9, sampling=sampling) == expected
 
 
+@pytest.mark.parametrize("form", ["ids", "vllm", "sglang", "llama-cpp", "openai"])
+def test_requests_have_the_ids_of_their_records(builder: PromptBuilder, form: str, tmp_path: Path) -> None:
+    ids = ["a", 7, None, "0"]
+    records = [{"id": id, "messages": CHATS[0]} for id in ids]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    command = [sys.executable, "-m", "metatok", "build", "-q", "-m", "demo", "--format", form]
+    command += ["--served-model-name", "m"] if form == "openai" else []
+    shown = subprocess.run([*command, tmp_path / "in.jsonl"], check=True, capture_output=True)
+    sampling = {"model": "m"} if form == "openai" else {}
+    expected = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert builder.requests(records, form, sampling=sampling) == expected
+
+
 def test_forms_that_are_no_requests(builder: PromptBuilder) -> None:
     with pytest.raises(metatok.UsageError, match="unknown form"):
         builder.requests(CHATS, "pdf")

@@ -73,3 +73,16 @@ def test_criteria_follow_sequences_one_by_one() -> None:
         rows = torch.tensor([[*prompt[0], *mars[:count]], [*prompt[1], *venus[:count]]])
         ended = criteria(rows).tolist()
     assert ended == [True, False]
+
+
+def test_no_conversations_have_no_answers(model: Any) -> None:
+    assert metatok.transformers.generate(model, metatok.PromptBuilder("demo"), []) == []
+
+
+def test_prompts_leave_room_for_answers(model: Any) -> None:
+    builder = metatok.PromptBuilder("demo")
+    long = [[{"role": "user", "content": "word " * 100}]]
+    ids = metatok.transformers.generate_ids(model, builder, long, max_new_tokens=4, max_seq_len=50, truncation="left")
+    assert len(ids[0]) <= 4
+    with pytest.raises(metatok.InputError):
+        metatok.transformers.generate(model, builder, long, max_seq_len=50)
