@@ -63,7 +63,7 @@ pub(crate) fn check_variables(variables: &Map<String, Value>) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(ErrorKind::WouldBeLost { key, why: "it is no variable of the template alone" }.with_way_out(way_out))
+    Err(ErrorKind::WouldBeLost { key, why: "a variable does not decide it" }.with_way_out(way_out))
 }
 
 /// Rejects how a record's prompt ends if that is not how all prompts end: the keys of a server's request.
