@@ -62,6 +62,7 @@ pub use tokenizer::{AddSpecialTokens, TokenId, Tokenizer, TokenizerCache};
 pub use truncate::ContextBudget;
 pub use turns::Dialogue;
 pub use view::View;
+pub use wording::read_options;
 
 /// The arrays in the signatures of [`batch`].
 pub use ndarray;

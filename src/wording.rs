@@ -1,8 +1,9 @@
 //! Error messages of the JSON and TOML parsers in plain words: the originals name this program's types.
 
 use serde::Deserialize;
-use serde_json::Error;
+use serde::de::DeserializeOwned;
 use serde_json::error::Category;
+use serde_json::{Error, Value};
 
 use crate::error::{ErrorKind, Result};
 
@@ -50,6 +51,28 @@ fn position(error: &Error) -> String {
 fn json(error: &Error) -> String {
     let message = error.to_string();
     plain(message.strip_suffix(&position(error)).unwrap_or(&message))
+}
+
+/// Reads options that a program gives as JSON.
+///
+/// ```
+/// use metatok::{BuilderOptions, read_options};
+///
+/// let error = read_options::<BuilderOptions>(&serde_json::json!({"stop_strings": "x"})).expect_err("it is no list");
+/// assert_eq!(error.to_string(), "stop_strings: expected a list, found the string \"x\"");
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`] names the key and says what its value must be.
+pub fn read_options<T: DeserializeOwned>(options: &Value) -> Result<T> {
+    serde_path_to_error::deserialize(options).map_err(|error| {
+        let what = plain(&error.inner().to_string());
+        ErrorKind::Usage(match key_path(error.path()).as_str() {
+            "" | "." => what,
+            path => format!("{path}: {what}"),
+        })
+        .into()
+    })
 }
 
 /// How many characters of a key path are shown: deeper nesting has no purpose.
@@ -158,8 +181,6 @@ fn given(found: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde::de::DeserializeOwned;
-
     use super::*;
 
     #[derive(Debug, Deserialize)]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from metatok import _json, _metatok
+from metatok._several import several
 from metatok.answers import Completion, Stream
-from metatok.building import Building, _several
+from metatok.building import Building
 from metatok.checks import Diff, Finding
 from metatok.dialogue import Dialogue
 from metatok.errors import UsageError
@@ -190,7 +191,7 @@ class PromptBuilder(Building):
         >>> PromptBuilder("demo").check()
         []
         """
-        return [Finding(**finding) for finding in _metatok.check(self._core, _several(conversations))]
+        return [Finding(**finding) for finding in _metatok.check(self._core, several(conversations))]
 
     def diff(self, other: PromptBuilder, conversations: Iterable[object] | None = None) -> Diff:
         """How the prompts of two builders differ, on these conversations, or on generated ones.
@@ -201,7 +202,7 @@ class PromptBuilder(Building):
         """
         if not isinstance(other, Building):
             raise TypeError(f"diff() takes another PromptBuilder, not {type(other).__name__}")
-        said = None if conversations is None else _several(conversations)
+        said = None if conversations is None else several(conversations)
         return Diff(**_metatok.diff(self._core, other._core, said))
 
     def vllm_inputs(self, conversations: Iterable[object], **sampling: Any) -> VllmInputs:

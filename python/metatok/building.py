@@ -10,27 +10,13 @@ from typing import Any
 from metatok import _metatok
 from metatok._limits import budget as limits_of
 from metatok._limits import whole
+from metatok._several import several
 from metatok.batch import Batch
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 from metatok.tokenizer import Tokenizer
 
 __all__ = ["Building"]
-
-
-def _several(conversations: Iterable[object]) -> Iterable[object]:
-    """The same, unless it is one conversation or a table: its keys or characters, or the names of columns, would be
-    built, each by itself.
-    """
-    kind = type(conversations).__name__
-    if isinstance(conversations, (str, bytes, Mapping)):
-        raise TypeError(f"expected a list of conversations, not one of them ({kind}); build() takes one")
-    if hasattr(type(conversations), "columns"):
-        way_out = 'build_arrow() takes one; or give its rows, such as table.to_dict("records"), or a column'
-        raise TypeError(f"expected a list of conversations, not a table ({kind}); {way_out}")
-    if not hasattr(type(conversations), "__iter__") and not hasattr(type(conversations), "__getitem__"):
-        raise TypeError(f"expected a list of conversations, not {kind}")
-    return conversations
 
 
 class Building:
@@ -75,7 +61,7 @@ class Building:
         >>> [len(prompt) for prompt in builder.build_all([[{"role": "user", "content": "Hi!"}]] * 3)]
         [14, 14, 14]
         """
-        said = _several(conversations)
+        said = several(conversations)
         said = said if isinstance(said, (list, tuple)) else list(said)
         built, known = self._core.build_all(said, threads, limits_of(budget))
         return [Prompt(ids, self, of, more) for ids, of, more in zip(built, said, known or repeat(None))]
@@ -110,7 +96,7 @@ class Building:
             raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
         multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
         ids, mask = self._core.build_padded(
-            _several(conversations), padding_side, multiple, dtype, threads, limits_of(budget)
+            several(conversations), padding_side, multiple, dtype, threads, limits_of(budget)
         )
         if return_tensors == "np":
             return Batch(input_ids=ids, attention_mask=mask)
@@ -132,7 +118,7 @@ class Building:
         [2, 2, 1]
         """
         batch_size = whole("batch_size", batch_size, 1)
-        rest = iter(_several(conversations))
+        rest = iter(several(conversations))
         while chunk := list(islice(rest, batch_size)):
             yield self.build_batch(chunk, **options)
 
@@ -226,7 +212,7 @@ class Building:
             max_out_len = whole("max_out_len", max_out_len)
         limits = limits_of(budget, max_out_len)
         lines = _metatok.requests(
-            self._core, _several(conversations), form, max_out_len, dict(sampling or {}), threads, limits
+            self._core, several(conversations), form, max_out_len, dict(sampling or {}), threads, limits
         )
         return [json.loads(line) for line in lines]
 
@@ -284,4 +270,4 @@ def _batched(column: Any, name: str) -> Iterable[object]:
     if is_message or isinstance(column, (str, Mapping)):
         kind = "a list of messages" if is_message else type(column).__name__
         raise TypeError(f"column {name!r} is one conversation ({kind}), not a list of them; call map with batched=True")
-    return _several(column)
+    return several(column)

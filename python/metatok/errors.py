@@ -55,6 +55,11 @@ class MetatokError(ValueError):
         place: dict[str, str | int] = {"conversation": number, **self.place}
         return type(self)(f"conversation {number}: {self}", self.kind, self.fault, place, self.way_out)
 
+    def _at_row(self, number: int) -> MetatokError:
+        """The same error, of this row of a dataset, counted from 1."""
+        place: dict[str, str | int] = {"line": number, **self.place}
+        return type(self)(f"row {number}: {self}", self.kind, self.fault, place, self.way_out)
+
     def _saying(self, text: str, other: str) -> MetatokError:
         """The same error with another text in place of this one."""
         place = {key: other if value == text else value for key, value in self.place.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from metatok import _json, _metatok
 from metatok._limits import whole
+from metatok._several import several
 from metatok.errors import MetatokError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
@@ -59,7 +60,7 @@ class Task:
         with tempfile.TemporaryDirectory(prefix="metatok-") as folder:
             file = os.path.join(folder, "train.jsonl")
             with open(file, "w", encoding="utf-8") as rows:
-                rows.writelines(_json.text(row, f"train: row {i}") + "\n" for i, row in enumerate(_rows(train), 1))
+                rows.writelines(_json.text(row, f"train: row {i}") + "\n" for i, row in enumerate(several(train, "rows", "prompts()"), 1))
             try:
                 self._core = _metatok.Task(builder._core, path, text, {**options, "train": file})
             except MetatokError as error:
@@ -93,7 +94,7 @@ class Task:
         Warns:
             MetatokWarning: if some rows lack a column, or lose turns.
         """
-        built, stop = self._core.build(_rows(rows), threads), self.stop
+        built, stop = self._core.build(several(rows, "rows", "prompts()"), threads), self.stop
         return [Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built]
 
     @property
@@ -125,16 +126,6 @@ class Task:
     def notes(self) -> list[str]:
         """What is worth telling about the dataset's file."""
         return self._core.notes
-
-
-def _rows(rows: Any) -> Any:
-    """The same, unless it is one row or a table, whose keys or columns would be the rows."""
-    kind = type(rows).__name__
-    if isinstance(rows, (str, bytes, Mapping)):
-        raise TypeError(f"expected a list of rows, not one of them ({kind}); prompts() takes one")
-    if hasattr(type(rows), "columns"):
-        raise TypeError(f'expected a list of rows, not a table ({kind}); give table.to_dict("records") or the like')
-    return rows
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:

@@ -79,8 +79,12 @@ class Tokenizer:
         return self._core.decode(_as_ids(ids), skip_special_tokens)
 
     def token(self, id: int) -> str | None:
-        """The token with this id, as the vocabulary spells it."""
-        return self._core.id_to_token(id)
+        """The token with this id, as the vocabulary spells it; None if there is none.
+
+        Raises:
+            MetatokError: for a number that is no id.
+        """
+        return self._core.id_to_token(*_as_ids((id,)))
 
     def token_id(self, token: str) -> int | None:
         """The id of an added token's text, or of an entry of the vocabulary."""

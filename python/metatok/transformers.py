@@ -9,7 +9,7 @@ import torch
 from transformers import StoppingCriteria
 
 from metatok import PromptBuilder
-from metatok.building import _several
+from metatok._several import several
 from metatok.engines import generate_inputs
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def generate_ids(
     **kwargs: Any,
 ) -> list[list[int]]:
     """The same as the ids that the model gives, with the stop and the padding behind it."""
-    conversations = list(_several(conversations))
+    conversations = list(several(conversations))
     if not conversations:
         return []
     limits: dict[str, Any] = {"max_new_tokens": max_new_tokens, "max_seq_len": max_seq_len, "truncation": truncation}

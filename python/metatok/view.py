@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from metatok import _metatok
+from metatok._limits import whole
 
 if TYPE_CHECKING:
     from metatok.building import Building
@@ -42,7 +43,8 @@ class View:
 
     def text(self, width: int | None = None, colour: bool = False, ids: bool = False) -> str:
         """For a terminal with so many columns, perhaps with colours, and with each token's id below it."""
-        return self._core.terminal(width or shutil.get_terminal_size().columns, colour, ids)
+        columns = shutil.get_terminal_size().columns if width is None else whole("width", width, 1)
+        return self._core.terminal(columns, colour, ids)
 
     def __str__(self) -> str:
         return self.text()

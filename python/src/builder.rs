@@ -6,7 +6,7 @@ use metatok::dataset::prompter::ScoredText;
 use metatok::dialect::{Model, ModelChoice};
 use metatok::error::{ErrorKind, Place, Result, Warning};
 use metatok::truncate::Fitted;
-use metatok::{ContextBudget, Fingerprint, Session};
+use metatok::{ContextBudget, Fingerprint, Session, read_options};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -338,8 +338,7 @@ impl Builder {
 /// A budget of a dict.
 pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
     let py = budget.py();
-    let budget = serde_path_to_error::deserialize::<_, ContextBudget>(to_json(budget)?);
-    let budget = budget.map_err(|error| ErrorKind::Usage(format!("the budget: {error}")).into()).or_raise(py)?;
+    let budget: ContextBudget = read_options(&to_json(budget)?).or_raise(py)?;
     budget.check_room().or_raise(py)?;
     Ok(budget)
 }

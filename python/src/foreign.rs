@@ -15,6 +15,14 @@ pub(crate) fn plain<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
     if object.is_instance_of::<PyType>() {
         return Ok(None);
     }
+    let py = object.py();
+    if object.hasattr("model_dump")? {
+        let as_json = [("mode", "json")].into_py_dict(py)?;
+        return object.call_method("model_dump", (), Some(&as_json)).map(Some);
+    }
+    if object.hasattr("__dataclass_fields__")? {
+        return py.import("dataclasses")?.call_method1("asdict", (object,)).map(Some);
+    }
     if object.get_type().hasattr("columns")? {
         return Err(table(object));
     }
@@ -25,14 +33,6 @@ pub(crate) fn plain<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
         if object.hasattr(method)? {
             return object.call_method0(method).map(Some);
         }
-    }
-    let py = object.py();
-    if object.hasattr("model_dump")? {
-        let as_json = [("mode", "json")].into_py_dict(py)?;
-        return object.call_method("model_dump", (), Some(&as_json)).map(Some);
-    }
-    if object.hasattr("__dataclass_fields__")? {
-        return py.import("dataclasses")?.call_method1("asdict", (object,)).map(Some);
     }
     Ok(None)
 }

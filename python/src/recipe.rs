@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use metatok::dialect::{ChatTemplate, ConversationTemplate, Model};
-use metatok::error::{ErrorKind, Result};
+use metatok::error::Result;
 use metatok::render::ChatWrapper;
-use metatok::{BuilderOptions, PromptBuilder};
+use metatok::{BuilderOptions, PromptBuilder, read_options};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl Recipe {
         if self.options.is_null() {
             return Ok(BuilderOptions::default());
         }
-        BuilderOptions::deserialize(&self.options).map_err(|error| ErrorKind::Usage(format!("options: {error}")).into())
+        read_options(&self.options)
     }
 
     /// What builds.

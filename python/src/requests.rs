@@ -1,10 +1,12 @@
 //! Requests to servers, in the forms of the command line.
 
 use metatok::dataset::prompter::SamplingParams;
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{At, ErrorKind, Result};
+use metatok::read_options;
 use metatok::server::RequestOptions;
 use metatok::sink::{FormOptions, LineSink, OutputForm, PromptKey, Sink};
 use pyo3::prelude::*;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::at_least_one::Threads;
@@ -42,17 +44,27 @@ pub(crate) fn requests(
     written.or_raise(py)
 }
 
+/// The keys of `sampling` that are no parameters of samples.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    seed: Option<u64>,
+    model: Option<String>,
+    run_id: Option<String>,
+}
+
 /// What a request asks for; keys that are not known are added to it.
 fn options(mut keys: Map<String, Value>, max_out_len: Option<u64>) -> Result<RequestOptions> {
-    let wrong = |error: serde_json::Error| ErrorKind::Usage(format!("sampling: {error}"));
-    let sampling: SamplingParams = serde_json::from_value(Value::Object(keys.clone())).map_err(wrong)?;
-    ["temperature", "top_p", "top_k"].iter().for_each(|key| drop(keys.shift_remove(*key)));
+    let given = Value::Object(keys.clone());
+    let sampling: SamplingParams = read_options(&given).at("sampling")?;
+    let Named { seed, model, run_id } = read_options(&given).at("sampling")?;
+    ["temperature", "top_p", "top_k", "seed", "model", "run_id"].iter().for_each(|key| drop(keys.shift_remove(*key)));
     let defaults = RequestOptions::default();
     let options = RequestOptions {
         sampling,
-        seed: keys.shift_remove("seed").map(serde_json::from_value).transpose().map_err(wrong)?,
-        served_model_name: keys.shift_remove("model").map(serde_json::from_value).transpose().map_err(wrong)?,
-        run_id: keys.shift_remove("run_id").map(serde_json::from_value).transpose().map_err(wrong)?,
+        seed,
+        served_model_name: model,
+        run_id,
         max_out_len: max_out_len.unwrap_or(defaults.max_out_len),
         params: keys,
         ..defaults

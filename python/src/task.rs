@@ -9,8 +9,9 @@ use metatok::error::{ErrorKind, Result};
 use metatok::input::Input;
 use metatok::prepared::{DatasetOptions, PreparedDataset};
 use metatok::sink::{FormOptions, OutputForm};
-use metatok::{Fingerprint, PromptBuilder, Row};
+use metatok::{Fingerprint, PromptBuilder, Row, read_options};
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -86,8 +87,7 @@ impl Task {
         text: Option<String>,
         options: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let given: serde_json::Result<Given> = serde_json::from_value(to_json(options)?);
-        let given = given.map_err(|error| ErrorKind::Usage(format!("options: {error}")).into()).or_raise(py)?;
+        let given: Given = read_options(&to_json(options)?).or_raise(py)?;
         let options = given.options().or_raise(py)?;
         py.detach(|| Self::of(builder, path.as_deref(), text.as_deref(), &options)).or_raise(py)
     }
@@ -103,7 +103,7 @@ impl Task {
         rows: &Bound<'py, PyAny>,
         threads: Option<Threads>,
     ) -> PyResult<Vec<TaskPrompt<'py>>> {
-        let rows = rows.try_iter()?.map(|row| to_json(&row?)).collect::<PyResult<Vec<_>>>()?;
+        let rows = rows.try_iter()?.enumerate().map(|(i, row)| of_row(&row?, i + 1)).collect::<PyResult<Vec<_>>>()?;
         let mut batches = py.detach(|| self.batches(&rows, threads)).or_raise(py)?;
         let (mut prompts, mut totals, mut warnings) = (Vec::new(), BuildTotals::default(), Vec::new());
         while let Some(batch) = py.detach(|| batches.next()) {
@@ -195,6 +195,18 @@ impl Task {
         let mut build = Build::new(PromptForm::Ids(Box::new(form))).with_dataset(Arc::clone(&self.dataset));
         build.threads = threads.map(Threads::get);
         build.batches(self.dataset.through_arrow(vec![Input::rows("rows", rows)])?, None)
+    }
+}
+
+/// A row, which has this number.
+fn of_row(row: &Bound<'_, PyAny>, number: usize) -> PyResult<Value> {
+    let json = to_json(row).map_err(|error| match error.value(row.py()).call_method1("_at_row", (number,)) {
+        Ok(error) => PyErr::from_value(error),
+        Err(_) => error,
+    })?;
+    match json {
+        Value::Object(_) => Ok(json),
+        _ => Err(PyTypeError::new_err(format!("row {number} must be a dict, not {}", row.get_type().qualname()?))),
     }
 }
 

@@ -134,7 +134,7 @@ def test_large_integers_are_floats_as_in_json() -> None:
 def test_what_does_not_exist_is_named() -> None:
     with pytest.raises(metatok.UsageError, match="qwen3"):
         PromptBuilder("qwen33")
-    with pytest.raises(metatok.UsageError, match="unknown field `spanz`"):
+    with pytest.raises(metatok.UsageError, match="unknown key `spanz`"):
         PromptBuilder("demo", spanz=True)
     with pytest.raises(metatok.UsageError, match="nothing says"):
         PromptBuilder()

@@ -72,7 +72,22 @@ def test_full_rows_are_not_warned_about(builder: PromptBuilder) -> None:
         assert builder.task(CFG).build([]) == []
 
 
-@pytest.mark.parametrize("rows", [FULL, "rows.jsonl", b"rows"])
+@pytest.mark.parametrize("rows", [FULL, "rows.jsonl", b"rows", None, 3])
 def test_one_row_is_no_list_of_rows(builder: PromptBuilder, rows: Any) -> None:
     with pytest.raises(TypeError, match="a list of rows"):
         builder.task(CFG).build(rows)
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "what"),
+    [
+        (None, TypeError, "row 2 must be a dict, not NoneType"),
+        ("x", TypeError, "row 2 must be a dict, not str"),
+        ({"q": float("nan")}, metatok.InputError, "row 2: a number must be neither infinite nor NaN"),
+    ],
+)
+def test_a_wrong_row_has_its_number(builder: PromptBuilder, row: Any, error: Any, what: str) -> None:
+    with pytest.raises(error, match=what) as caught:
+        builder.task(CFG).build([FULL, row])
+    if error is metatok.InputError:
+        assert caught.value.place == {"line": 2}

@@ -70,6 +70,14 @@ def test_numbers_that_are_too_small_are_named(builder: PromptBuilder, what: str)
         calls[what]()
 
 
+def test_other_numbers_are_checked_too(builder: PromptBuilder) -> None:
+    with pytest.raises(metatok.UsageError, match="width is -1"):
+        builder.view(HI).text(width=-1)
+    with pytest.raises(metatok.InputError, match="-1 is no token id"):
+        builder.tokenizer.token(-1)
+    assert builder.tokenizer.token(99999) is None
+
+
 def test_engines_get_prompts_that_fit(builder: PromptBuilder) -> None:
     prompts, params = builder.vllm_inputs([LONG], max_tokens=10, **FIT)
     assert len(prompts[0]["prompt_token_ids"]) == 40 and params["max_tokens"] == 10 and "max_seq_len" not in params
@@ -144,3 +152,29 @@ def test_one_column_to_keep_is_named_as_it_is(builder: PromptBuilder, keep: Any)
     pa = pytest.importorskip("pyarrow")
     built = pa.table(builder.build_arrow(pa.table({"messages": [HI], "topic": ["greetings"]}), keep=keep))
     assert built["topic"].to_pylist() == ["greetings"]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"stop_strings": "x"}, 'stop_strings: expected a list, found the string "x"'),
+        ({"spans": "yes"}, 'spans: expected true or false, found the string "yes"'),
+        ({"mode": 3}, "mode: expected .*found the number 3"),
+    ],
+)
+def test_options_of_a_wrong_type_are_named(options: dict[str, Any], what: str) -> None:
+    with pytest.raises(metatok.UsageError, match=what):
+        PromptBuilder("demo", **options)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "what"),
+    [
+        ({"seed": "x"}, 'sampling: seed: expected a whole number, 0 or more, found the string "x"'),
+        ({"model": 3}, "sampling: model: expected a string, found the number 3"),
+        ({"temperature": "hot"}, 'sampling: temperature: expected a number, found the string "hot"'),
+    ],
+)
+def test_sampling_of_a_wrong_type_is_named(builder: PromptBuilder, sampling: dict[str, Any], what: str) -> None:
+    with pytest.raises(metatok.UsageError, match=what):
+        builder.requests([HI], sampling=sampling)

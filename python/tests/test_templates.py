@@ -216,7 +216,7 @@ def test_options_that_python_has_are_named_as_in_python() -> None:
 
 
 def test_all_options_are_named() -> None:
-    with pytest.raises(metatok.UsageError, match="unknown field `spanz`") as caught:
+    with pytest.raises(metatok.UsageError, match="unknown key `spanz`") as caught:
         PromptBuilder("demo", spanz=True)
     for name in PromptBuilder("demo").options.keys() | {"text", "spans", "offsets", "open_answer", "allow_empty_prompts"}:
         assert f"``{name}``" in (PromptBuilder.__doc__ or "")
