@@ -45,7 +45,7 @@ def whole(name: str, number: Any, least: int = 0) -> int:
 
     Raises:
         TypeError: for anything else.
-        UsageError: if it is less than ``least``.
+        UsageError: if it is less than ``least``, or larger than any table or array.
     """
     try:
         value = operator.index(number)
@@ -55,4 +55,6 @@ def whole(name: str, number: Any, least: int = 0) -> int:
         raise TypeError(f"{name} must be a whole number, not {number!r}")
     if value < least:
         raise UsageError(f"{name} is {value}, but must be at least {least}", kind="usage")
+    if value >= 1 << 63:
+        raise UsageError(f"{name} is {value}, but must be less than 2**63", kind="usage")
     return value

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
@@ -59,9 +60,12 @@ pub(crate) fn build_arrow(
     let columns = batches.iter().map(|batch| Column::of(&schema.fields()[said], batch.column(said), &form));
     let columns = columns.collect::<Result<Vec<_>, ArrowError>>();
     let mut columns = columns.map_err(|error| unread(&schema.fields()[said], &error))?;
+    let mut first = 0;
     let limits = batches.iter().map(|batch| {
         let own = limit.map(|limit| (&schema.fields()[limit], batch.column(limit)));
-        limits(own, batch.num_rows(), max_out_len, &form)
+        let rows = first..first + batch.num_rows();
+        first = rows.end;
+        limits(py, own, rows, max_out_len, &form)
     });
     let limits = limits.collect::<PyResult<Vec<_>>>()?;
     py.detach(|| builder.shared.expect(limits.iter().map(Vec::len).sum()));
@@ -100,15 +104,14 @@ pub(crate) fn build_arrow(
 /// # Errors
 /// `TypeError` for what is none.
 fn table_of(table: &Bound<'_, PyAny>) -> PyResult<(Vec<RecordBatch>, SchemaRef)> {
-    let read = table.extract::<AnyRecordBatch>().and_then(|table| table.into_table().map_err(PyErr::from));
-    match (read, table.get_type().qualname()) {
-        (Ok(table), _) => Ok(table.into_inner()),
-        (Err(_), Err(error)) => Err(error),
-        (Err(error), Ok(name)) => Err(PyTypeError::new_err(format!(
+    let read = table.extract::<AnyRecordBatch>().map_err(|error| match table.get_type().qualname() {
+        Err(error) => error,
+        Ok(name) => PyTypeError::new_err(format!(
             "build_arrow() takes a table of Arrow, such as one of pyarrow, polars or pandas, not {name}: {}",
             error.value(table.py())
-        ))),
-    }
+        )),
+    });
+    Ok(read?.into_table()?.into_inner())
 }
 
 /// The exception for a column with values of a type that cannot be read.
@@ -120,23 +123,27 @@ fn unread(field: &Field, error: &ArrowError) -> PyErr {
     PyTypeError::new_err(format!("column {:?} has values of type {}: {what}", field.name(), field.data_type()))
 }
 
-/// How many tokens the answers of rows may have: the table's own numbers, or `default`.
+/// How many tokens the answers of these rows may have: the table's own numbers, or `default`.
+///
+/// # Errors
+/// `InputError` for what is no number of tokens.
 fn limits(
+    py: Python<'_>,
     own: Option<(&FieldRef, &ArrayRef)>,
-    rows: usize,
+    rows: Range<usize>,
     default: Option<u64>,
     form: &RecordForm,
 ) -> PyResult<Vec<Option<u64>>> {
-    let Some((field, own)) = own else { return Ok(vec![default; rows]) };
+    let Some((field, own)) = own else { return Ok(vec![default; rows.len()]) };
     let mut values = Records::of(field, own, form).map_err(|error| unread(field, &error))?;
-    let limit = |row| match values.json(row) {
-        Ok(None) => Ok(default),
-        Ok(Some(json)) => json.parse().map(Some).map_err(|_| {
-            PyTypeError::new_err(format!("column {MAX_OUT_LEN:?}, row {row}: {json} is no number of tokens"))
-        }),
-        Err(error) => Err(PyTypeError::new_err(error.to_string())),
+    let mut limit = |row| -> metatok::Result<Option<u64>> {
+        let Some(json) = values.json(row)? else { return Ok(default) };
+        let number = json.parse().ok().filter(|number| i64::try_from(*number).is_ok());
+        let wrong = || ErrorKind::Conversation(format!("{json} is no number of tokens"));
+        Ok(Some(number.ok_or_else(wrong).at(Place::column(MAX_OUT_LEN))?))
     };
-    (0..rows).map(limit).collect()
+    let limits = rows.clone().enumerate().map(|(row, number)| limit(row).at(Place::Conversation(number)));
+    limits.collect::<metatok::Result<Vec<_>>>().or_raise(py)
 }
 
 fn failed(py: Python<'_>, error: &ArrowError) -> PyErr {

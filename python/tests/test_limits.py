@@ -26,6 +26,7 @@ FIT: dict[str, Any] = {"max_seq_len": 50, "truncation": "left"}
         ({"max_seq_len": "40"}, TypeError, "max_seq_len must be a whole number, not '40'"),
         ({"max_seq_len": 4.5}, TypeError, "max_seq_len must be a whole number, not 4.5"),
         ({"max_seq_len": True}, TypeError, "max_seq_len must be a whole number"),
+        ({"max_seq_len": 1 << 64}, metatok.UsageError, r"must be less than 2\*\*63"),
         ({"max_seq_len": -1}, metatok.UsageError, "max_seq_len is -1, but must be at least 0"),
         ({"max_seq_len": 40, "max_out_len": -1}, metatok.UsageError, "max_out_len is -1"),
         ({"max_seq_len": 40, "truncation": 3}, TypeError, "truncation must be a name"),
@@ -141,10 +142,14 @@ def test_a_table_says_how_long_each_answer_may_be(builder: PromptBuilder, keep: 
 
 
 @pytest.mark.parametrize("wrong", [-1, 2.5, "x"])
-def test_a_limit_of_a_row_is_a_number_of_tokens(builder: PromptBuilder, wrong: Any) -> None:
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_a_limit_of_a_row_is_a_number_of_tokens(builder: PromptBuilder, wrong: Any, chunks: int) -> None:
     pa = pytest.importorskip("pyarrow")
-    with pytest.raises(TypeError, match='"max_out_len", row 0: .*no number of tokens'):
-        builder.build_arrow(pa.table({"messages": [HI], "max_out_len": [wrong]}))
+    limits = pa.array([None, None, None, wrong])
+    table = pa.table({"messages": [HI] * 4, "max_out_len": limits})
+    table = pa.concat_tables([table[: 4 // chunks], table[4 // chunks :]])
+    with pytest.raises(metatok.InputError, match='conversation 3: column "max_out_len": .*is no number of tokens'):
+        builder.build_arrow(table)
 
 
 @pytest.mark.parametrize("keep", ["topic", ["topic"]])
