@@ -26,7 +26,8 @@ def text(value: Any, what: str) -> str:
     except ValueError as error:
         if "circular" in str(error).lower():
             raise
-        raise UsageError(f"{what}: a number must be neither infinite nor NaN; use None for a value that is missing") from None
+        why = "a number must be neither infinite nor NaN; use None for a value that is missing"
+        raise UsageError(f"{what}: {why}", kind="usage") from None
     except TypeError as error:
         raise TypeError(f"{what}: {error}") from None
 

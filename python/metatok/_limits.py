@@ -28,8 +28,9 @@ def budget(given: Mapping[str, Any], max_out_len: int | None = None) -> dict[str
         if name not in LIMITS:
             raise TypeError(f"{name!r} is no keyword argument here; limits are {', '.join(LIMITS)}")
     limits = {name: value for name, value in given.items() if value is not None}
-    for name in {"max_seq_len", "max_out_len"} & limits.keys():
-        limits[name] = whole(name, limits[name])
+    for name in ("max_seq_len", "max_out_len"):
+        if name in limits:
+            limits[name] = whole(name, limits[name])
     if not isinstance(limits.get("truncation", ""), str):
         raise TypeError(f"truncation must be a name such as 'left', not {limits['truncation']!r}")
     if limits and "max_seq_len" not in limits:

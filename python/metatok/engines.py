@@ -11,16 +11,13 @@ with all penalties off unless said otherwise, the limit, and the builder's stops
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from metatok import _json, _metatok
 from metatok._limits import whole
 from metatok.answers import Completion
 from metatok.builder import PromptBuilder
 from metatok.tokenizer import _listed
-
-if TYPE_CHECKING:
-    from metatok.prompt import Prompt
 
 #: How many tokens an answer may have if nothing is said.
 _MAX_TOKENS = 512
@@ -93,18 +90,10 @@ def sampling(
     return {**params, **others}
 
 
-def _prompts(
-    builder: PromptBuilder,
-    conversations: Iterable[Any],
-    max_seq_len: int | None,
-    truncation: str | None,
-    max_tokens: int | None,
-) -> list[Prompt]:
-    """Prompts that leave room for an answer, if its limit was given."""
-    limits: dict[str, Any] = {"max_seq_len": max_seq_len, "truncation": truncation}
-    if max_seq_len is not None:
-        limits["max_out_len"] = max_tokens
-    return builder.build_all(conversations, **limits)
+def _room(max_seq_len: int | None, truncation: str | None, max_tokens: int | None) -> dict[str, Any]:
+    """The limits of prompts that leave room for an answer, if its limit was given."""
+    room = {} if max_seq_len is None else {"max_out_len": max_tokens}
+    return {"max_seq_len": max_seq_len, "truncation": truncation, **room}
 
 
 def vllm_inputs(
@@ -132,7 +121,7 @@ def vllm_inputs(
     >>> inputs.prompts[0]["prompt_token_ids"][:3]
     [1051, 375, 263]
     """
-    prompts = _prompts(builder, conversations, max_seq_len, truncation, of_sampling.get("max_tokens"))
+    prompts = builder.build_all(conversations, **_room(max_seq_len, truncation, of_sampling.get("max_tokens")))
     tokens = [{"prompt_token_ids": prompt.tolist()} for prompt in prompts]
     return VllmInputs(tokens, sampling(builder, **of_sampling))
 
@@ -158,7 +147,7 @@ def sglang_inputs(
     params["max_new_tokens"] = params.pop("max_tokens")
     if "seed" in params:
         params["sampling_seed"] = params.pop("seed")
-    prompts = _prompts(builder, conversations, max_seq_len, truncation, of_sampling.get("max_tokens"))
+    prompts = builder.build_all(conversations, **_room(max_seq_len, truncation, of_sampling.get("max_tokens")))
     return {"input_ids": [prompt.tolist() for prompt in prompts], "sampling_params": params}
 
 
@@ -184,7 +173,7 @@ def llama_cpp_inputs(
     params = sampling(builder, **of_sampling)
     kept = {key: params[key] for key in params if key not in {*_OFF, "min_p", "stop_token_ids"}}
     kept["top_k"] = max(kept["top_k"], 0)
-    prompts = _prompts(builder, conversations, max_seq_len, truncation, of_sampling.get("max_tokens"))
+    prompts = builder.build_all(conversations, **_room(max_seq_len, truncation, of_sampling.get("max_tokens")))
     return LlamaInputs([prompt.tolist() for prompt in prompts], {**_OFF_LLAMA, **kept})
 
 
@@ -210,9 +199,7 @@ def generate_inputs(
         max_seq_len: The model's context, in tokens; a prompt leaves room in it for ``max_new_tokens``, if that is given.
         truncation: As for :func:`vllm_inputs`.
     """
-    limits: dict[str, Any] = {"max_seq_len": max_seq_len, "truncation": truncation}
-    if max_seq_len is not None:
-        limits["max_out_len"] = max_new_tokens
+    limits = _room(max_seq_len, truncation, max_new_tokens)
     batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt", **limits)
     tensors = {name: batch[name] if device is None else batch[name].to(device) for name in ("input_ids", "attention_mask")}
     ends = {"eos_token_id": list(builder.stop.token_ids)} if builder.stop.token_ids else {}

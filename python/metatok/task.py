@@ -57,10 +57,11 @@ class Task:
             given = {} if train is None else {"train": os.fspath(train)}
             self._core = _metatok.Task(builder._core, path, text, {**options, **given})
             return
+        examples = enumerate(several(train, "rows", "prompts()"), 1)
         with tempfile.TemporaryDirectory(prefix="metatok-") as folder:
             file = os.path.join(folder, "train.jsonl")
             with open(file, "w", encoding="utf-8") as rows:
-                rows.writelines(_json.text(row, f"train: row {i}") + "\n" for i, row in enumerate(several(train, "rows", "prompts()"), 1))
+                rows.writelines(_json.text(row, f"train: row {number}") + "\n" for number, row in examples)
             try:
                 self._core = _metatok.Task(builder._core, path, text, {**options, "train": file})
             except MetatokError as error:
@@ -129,9 +130,11 @@ class Task:
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as the library takes them: a column to keep is a list of one, and numbers are Python's."""
-    if isinstance(options.get("keep"), str):
-        options["keep"] = [options["keep"]]
-    numbers = {"num_fewshot", "max_seq_len", "max_out_len"} & options.keys()
-    given = {name: whole(name, options[name]) for name in numbers if options[name] is not None}
-    return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in {**options, **given}.items()}
+    """Options as the library takes them: a column to keep is a list of one, and numbers and paths are Python's own."""
+    plain = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in options.items()}
+    if isinstance(plain.get("keep"), str):
+        plain["keep"] = [plain["keep"]]
+    for name in ("num_fewshot", "max_seq_len", "max_out_len"):
+        if plain.get(name) is not None:
+            plain[name] = whole(name, plain[name])
+    return plain

@@ -188,6 +188,6 @@ def named_chat_template(source: Any, name: str) -> str:
     if not isinstance(templates, dict) or "{" in name or "\n" in name or os.path.isfile(name):
         return name
     if name not in templates:
-        known = ", ".join(templates)
-        raise UsageError(f"there is no file {name!r}, and the tokenizer has no chat template of that name; it has {known}")
+        what = f"there is no file {name!r}, and the tokenizer has no chat template of that name"
+        raise UsageError(f"{what}; it has {', '.join(templates)}", kind="not-found")
     return str(templates[name])
