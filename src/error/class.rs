@@ -155,7 +155,7 @@ impl ErrorKind {
                 way_out!["build again with ", Setting::ALWAYS_RENDER, ", and report this chat template"]
             }
             Self::TooLong { .. } => {
-                way_out!["shorten it; of prompts to continue, ", Setting::TRUNCATE, " names what may be dropped"]
+                way_out!["shorten it, or choose with ", Setting::TRUNCATE, " what to drop"]
             }
             Self::MissingFeature { feature, .. } => way_out![format!("build it with the cargo feature `{feature}`")],
             Self::ReservedInContent { .. } => way_out![

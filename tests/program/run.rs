@@ -363,11 +363,11 @@ mod with_an_engine {
             ),
             (
                 &["--max-seq-len", "8", "--max-out-len", "2"],
-                "demo: line 1: the prompt has 18 tokens, but only 6 fit (context 8, minus 2 for the answer); shorten it, or allow more truncation with --truncate",
+                "demo: line 1: the prompt has 18 tokens, but only 6 fit (context 8, minus 2 for the answer); shorten it, or choose with --truncate what to drop",
             ),
             (
                 &["--max-seq-len", "520"],
-                "demo: line 1: the prompt has 18 tokens, but only 8 fit (context 520, minus 512 for the answer); shorten it, or allow more truncation with --truncate",
+                "demo: line 1: the prompt has 18 tokens, but only 8 fit (context 520, minus 512 for the answer); shorten it, or choose with --truncate what to drop",
             ),
             (
                 &["/dev/null"],

@@ -1,6 +1,6 @@
 //! Values that several options share.
 
-use std::num::NonZeroUsize;
+use std::num::{IntErrorKind, NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -36,7 +36,10 @@ pub(crate) fn at_least_one() -> impl TypedValueParser<Value = usize> {
 
 /// A count of at least one. The standard library would call it a "non-zero type".
 pub(crate) fn positive(number: &str) -> Result<NonZeroUsize, &'static str> {
-    number.parse().map_err(|_| "expected a whole number of at least 1")
+    number.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "the number is too large",
+        _ => "expected a whole number of at least 1",
+    })
 }
 
 /// One of these names, parsed by the library.
