@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import metatok
+from answers import DEMO
 from metatok import PromptBuilder
 
 HI = [{"role": "user", "content": "Hi!"}]
@@ -59,7 +60,7 @@ class Named:
     @property
     def backend_tokenizer(self) -> Any:
         tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
-        return tokenizers.Tokenizer.from_file(str(Path(metatok.__file__).parents[2] / "models/demo/tokenizer.json"))
+        return tokenizers.Tokenizer.from_file(str(DEMO / "tokenizer.json"))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_a_template_that_a_loaded_tokenizer_lacks_is_named() -> None:
 @pytest.mark.parametrize("key", ["extra_special_tokens", "model_specific_special_tokens"])
 @pytest.mark.parametrize("token", ["<|im_start|>", {"content": "<|im_start|>", "special": True}])
 def test_a_folder_names_special_tokens_of_its_model(tmp_path: Path, key: str, token: Any) -> None:
-    demo = Path(metatok.__file__).parents[2] / "models/demo"
+    demo = DEMO
     for file in ("tokenizer.json", "tokenizer_config.json"):
         (tmp_path / file).write_bytes((demo / file).read_bytes())
     config = json.loads((tmp_path / "tokenizer_config.json").read_text())
@@ -91,7 +92,7 @@ def test_a_folder_names_special_tokens_of_its_model(tmp_path: Path, key: str, to
 
 def test_transformers_gives_special_tokens_of_its_model() -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    demo = str(Path(metatok.__file__).parents[2] / "models/demo")
+    demo = str(DEMO)
     tokenizer = transformers.AutoTokenizer.from_pretrained(demo, extra_special_tokens={"image_token": "<|im_start|>"})
     tokenizer.chat_template = "{{ messages[0].content }}{{ image_token }}{{ eos_token }}"
     there = tokenizer.apply_chat_template(HI, tokenize=False)
