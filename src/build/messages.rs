@@ -93,7 +93,7 @@ impl MessagesForm {
             // One by one they stay unchanged.
             Conversation::Messages(messages) if self.each_message && messages.is_empty() => return Err(empty_chat()),
             Conversation::Messages(messages) if self.each_message => messages.clone(),
-            conversation => self.template.messages(conversation, self.mode)?,
+            conversation => self.template.turn_messages(conversation, self.mode)?,
         };
         let is_list = matches!(conversation, Conversation::List(_));
         if messages.is_empty() || is_list && messages.iter().all(|message| message.content.is_empty()) {

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role};
+use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, opencompass_role};
 use crate::error::{ErrorKind, Result};
 use crate::render::api_prompt::{ApiPrompt, ApiTurn};
 use crate::render::api_roles::{ApiRoles, turn_of};
@@ -37,6 +37,9 @@ pub enum ApiTemplate {
     /// Roles, with `api_role` as the API's name for them.
     Roles(Box<ApiRoles>),
 }
+
+/// The role that speaks before all others.
+const SYSTEM: &str = "SYSTEM";
 
 impl Default for ApiTemplate {
     /// HUMAN, BOT, and a SYSTEM that speaks as HUMAN: OpenCompass's default for chat models without a meta template.
@@ -100,12 +103,32 @@ impl ApiTemplate {
     }
 
     /// The conversation as OpenAI-style messages, turn by turn: HUMAN, BOT, SYSTEM and TOOL are user, assistant, system and
-    /// tool, and other roles keep the template's names.
+    /// tool, and other roles keep the template's names. As the models behind an API of both references send it.
+    ///
+    /// # Errors
+    /// The same as for [`Self::prompt`].
+    pub fn turn_messages(&self, conversation: &Conversation, mode: Mode) -> Result<Vec<ChatMessage>> {
+        Ok(self.prompt(conversation, mode)?.turn_messages())
+    }
+
+    /// The same messages, but adjacent ones of one role are merged, and empty turns are left out, as OpenCompass's chat
+    /// wrappers do. A system message of the conversation stays even if it is empty: without it, servers insert their own.
     ///
     /// # Errors
     /// The same as for [`Self::prompt`].
     pub fn messages(&self, conversation: &Conversation, mode: Mode) -> Result<Vec<ChatMessage>> {
-        Ok(self.prompt(conversation, mode)?.turn_messages())
+        let has_empty_system = self.has_empty_system(conversation);
+        Ok(self.prompt(conversation, mode)?.own_messages(true, |turn| has_empty_system && turn.role == SYSTEM))
+    }
+
+    fn has_empty_system(&self, conversation: &Conversation) -> bool {
+        let (Self::Roles(roles), Conversation::List(items)) = (self, conversation) else { return false };
+        let is_system =
+            |message: &Message| roles.named(&message.role).is_some_and(|role| role.api_role.as_deref() == Some(SYSTEM));
+        items.iter().any(|item| match item {
+            Item::Message(message) => message.prompt == Prompt::Text(String::new()) && is_system(message),
+            _ => false,
+        })
     }
 
     /// Messages one by one, each with the API's name for its role. A role that the template does not have keeps its

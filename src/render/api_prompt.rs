@@ -48,26 +48,35 @@ impl ApiPrompt {
     /// # Errors
     /// [`ErrorKind::UnknownRole`] for a role that is not HUMAN, BOT or SYSTEM.
     pub fn messages(&self, merge: bool, keep_empty: bool) -> Result<Vec<ChatMessage>> {
-        self.named(merge, keep_empty, |role| {
-            openai_role(role).ok_or_else(|| {
-                let known = ["HUMAN", "BOT", "SYSTEM"].map(str::to_owned).to_vec();
-                ErrorKind::UnknownRole { role: role.to_owned(), fallback: None, known }.into()
-            })
-        })
+        self.named(
+            merge,
+            |_| keep_empty,
+            |role| {
+                openai_role(role).ok_or_else(|| {
+                    let known = ["HUMAN", "BOT", "SYSTEM"].map(str::to_owned).to_vec();
+                    ErrorKind::UnknownRole { role: role.to_owned(), fallback: None, known }.into()
+                })
+            },
+        )
     }
 
     /// The prompt as OpenAI-style messages, turn by turn: HUMAN, BOT, SYSTEM and TOOL are user, assistant, system and
     /// tool, and any other role keeps the template's name. AISBench: `VLLMCustomAPIChat`.
     pub fn turn_messages(&self) -> Vec<ChatMessage> {
+        self.own_messages(false, |_| true)
+    }
+
+    /// The same as [`Self::messages`], but roles that a template names itself are kept.
+    pub(super) fn own_messages(&self, merge: bool, keep_empty: impl Fn(&ApiTurn) -> bool) -> Vec<ChatMessage> {
         let named = |role| openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role });
-        self.named(false, true, |role| Ok::<_, std::convert::Infallible>(named(role)))
+        self.named(merge, keep_empty, |role| Ok::<_, std::convert::Infallible>(named(role)))
             .unwrap_or_else(|never| match never {})
     }
 
     fn named<'a, E>(
         &'a self,
         merge: bool,
-        keep_empty: bool,
+        keep_empty: impl Fn(&ApiTurn) -> bool,
         name: impl Fn(&'a str) -> std::result::Result<&'a str, E>,
     ) -> std::result::Result<Vec<ChatMessage>, E> {
         let turns = match self {
@@ -76,7 +85,7 @@ impl ApiPrompt {
             Self::Turns(turns) => turns,
         };
         let mut messages: Vec<ChatMessage> = Vec::new();
-        for turn in turns.iter().filter(|turn| keep_empty || !turn.prompt.is_empty()) {
+        for turn in turns.iter().filter(|turn| !turn.prompt.is_empty() || keep_empty(turn)) {
             let role = name(&turn.role)?;
             match messages.last_mut().filter(|last| merge && last.role == role) {
                 Some(last) => last.content.append("\n", turn.prompt.clone()),
