@@ -91,8 +91,8 @@ def sampling(
 
 
 def _room(max_seq_len: int | None, truncation: str | None, max_tokens: int | None) -> dict[str, Any]:
-    """The limits of prompts that leave room for an answer, if its limit was given."""
-    room = {} if max_seq_len is None else {"max_out_len": max_tokens}
+    """The limits of prompts that leave room for an answer."""
+    room = {} if max_seq_len is None else {"max_out_len": _MAX_TOKENS if max_tokens is None else max_tokens}
     return {"max_seq_len": max_seq_len, "truncation": truncation, **room}
 
 
@@ -109,7 +109,7 @@ def vllm_inputs(
     Args:
         builder: Builds the prompts, on all cores.
         conversations: As for :meth:`metatok.PromptBuilder.build_all`.
-        max_seq_len: The model's context, in tokens; a prompt leaves room in it for ``max_tokens``, if that is given.
+        max_seq_len: The model's context, in tokens; a prompt leaves room in it for ``max_tokens``.
         truncation: What is dropped from a prompt that is too long, as for :meth:`metatok.PromptBuilder.build`.
         of_sampling: As for :func:`sampling`.
 
@@ -196,7 +196,7 @@ def generate_inputs(
         conversations: As for :func:`vllm_inputs`.
         max_new_tokens: The limit of an answer; 512 if it is not given.
         device: Where the tensors should be, as torch names it.
-        max_seq_len: The model's context, in tokens; a prompt leaves room in it for ``max_new_tokens``, if that is given.
+        max_seq_len: The model's context, in tokens; a prompt leaves room in it for ``max_new_tokens``.
         truncation: As for :func:`vllm_inputs`.
     """
     limits = _room(max_seq_len, truncation, max_new_tokens)

@@ -6,6 +6,7 @@ use metatok::read_options;
 use metatok::server::RequestOptions;
 use metatok::sink::{FormOptions, LineSink, OutputForm, PromptKey, Sink};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -32,6 +33,12 @@ pub(crate) fn requests(
         _ => RequestOptions::default(),
     };
     let sink = lines(builder, form, request).or_raise(py)?;
+    let usual = OutputForm::find(form).or_raise(py)?.usual_max_out_len(builder.shared.builder.mode());
+    if let Some((budget, usual)) = budget.and_then(|budget| budget.cast::<PyDict>().ok()).zip(usual)
+        && !budget.contains("max_out_len")?
+    {
+        budget.set_item("max_out_len", usual)?;
+    }
     let prompts = builder.prompts(conversations, threads, budget)?;
     let written = py.detach(|| {
         let line = |(number, Prompt { prompt, id, .. }): (usize, &Prompt)| -> Result<String> {

@@ -82,10 +82,12 @@ def test_other_numbers_are_checked_too(builder: PromptBuilder) -> None:
 def test_engines_get_prompts_that_fit(builder: PromptBuilder) -> None:
     prompts, params = builder.vllm_inputs([LONG], max_tokens=10, **FIT)
     assert len(prompts[0]["prompt_token_ids"]) == 40 and params["max_tokens"] == 10 and "max_seq_len" not in params
-    assert len(engines.sglang_inputs(builder, [LONG], **FIT)["input_ids"][0]) == 50
+    assert len(engines.sglang_inputs(builder, [LONG], max_tokens=10, **FIT)["input_ids"][0]) == 40
+    request, = builder.requests([LONG], "sglang", max_seq_len=550, truncation="left")
+    assert (len(request["input_ids"]), request["sampling_params"]["max_new_tokens"]) == (38, 512)
     assert len(engines.llama_cpp_inputs(builder, [LONG], max_tokens=10, **FIT).prompts[0]) == 40
-    with pytest.raises(metatok.InputError, match="too long|tokens"):
-        engines.vllm_inputs(builder, [LONG], max_seq_len=50)
+    with pytest.raises(metatok.InputError, match="only 38 fit .context 550, minus 512 for the answer"):
+        engines.vllm_inputs(builder, [LONG], max_seq_len=550)
     with pytest.raises(metatok.UsageError, match="max_tokens is -1"):
         engines.vllm_inputs(builder, [HI], max_tokens=-1)
 
