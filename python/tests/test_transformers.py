@@ -85,4 +85,4 @@ def test_prompts_leave_room_for_answers(model: Any) -> None:
     ids = metatok.transformers.generate_ids(model, builder, long, max_new_tokens=4, max_seq_len=50, truncation="left")
     assert len(ids[0]) <= 4
     with pytest.raises(metatok.InputError):
-        metatok.transformers.generate(model, builder, long, max_seq_len=50)
+        metatok.transformers.generate(model, builder, long, max_seq_len=550)
