@@ -129,6 +129,12 @@ impl Assembler {
         }
     }
 
+    /// How many bytes a token has in the text. Out of line, because most prompts do not ask for it.
+    #[cold]
+    pub(super) fn length_in_text(&self, id: TokenId) -> usize {
+        self.tokenizer.bytes_in_text(id).map_or(0, |bytes| bytes.len())
+    }
+
     /// Writes the bytes of a token.
     pub(super) fn write_token(&self, id: TokenId, text: &mut Vec<u8>) {
         text.extend_from_slice(&self.tokenizer.bytes_in_text(id).unwrap_or_default());

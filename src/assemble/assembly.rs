@@ -170,8 +170,8 @@ impl Assembly<'_> {
                     self.this.check_id(id, segment.part)?;
                 }
                 is_known &= self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
-                let length = || self.this.tokenizer.bytes_in_text(id).map_or(0, |bytes| bytes.len());
-                self.token(id, segment, if self.offsets.is_some() { length() } else { 0 });
+                let length = if self.offsets.is_some() { self.this.length_in_text(id) } else { 0 };
+                self.token(id, segment, length);
                 if is_known {
                     let offsets = self.offsets.as_ref().map(|offsets| &*offsets.of_tokens);
                     let beginning = &mut scratch.beginnings[usize::from(self.is_shortened)];
