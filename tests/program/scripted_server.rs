@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::fake_server::request;
 
@@ -72,6 +73,14 @@ impl Drop for ScriptedServer {
         // Wakes the listener.
         drop(TcpStream::connect(self.address));
     }
+}
+
+/// A folder with so many conversations for a run, in `in.jsonl`.
+pub(crate) fn folder(rows: usize) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rows: String = (0..rows).map(|i| format!("\"What is {i}?\"\n")).collect();
+    std::fs::write(folder.path().join("in.jsonl"), rows).expect("it is written");
+    folder
 }
 
 fn serve(stream: TcpStream, script: &Script, all: &Mutex<Vec<Asked>>) -> Result<()> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Tests, tests};
 use crate::program::{output, stderr, stdout};
-use crate::scripted_server::{ScriptedServer, begin_stream, respond, send, stream, usual, vllm_event};
+use crate::scripted_server::{ScriptedServer, begin_stream, folder, respond, send, stream, usual, vllm_event};
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -25,10 +25,7 @@ pub(crate) fn tests() -> Tests {
 
 /// A run of so many conversations, with answers on standard output.
 fn ran(server: &ScriptedServer, engine: &str, rows: usize, more: &[&str]) -> Output {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let rows: String = (0..rows).map(|i| format!("\"What is {i}?\"\n")).collect();
-    std::fs::write(folder.path().join("in.jsonl"), rows).expect("it is written");
-    let url = server.url();
+    let (folder, url) = (folder(rows), server.url());
     let fixed = ["run", "-m", "demo", "--engine", engine, "--url", &url, "--concurrency", "1", "in.jsonl"];
     output(folder.path(), &[&fixed[..], more].concat())
 }

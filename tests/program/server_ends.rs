@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::harness::{Tests, tests};
 use crate::program::{metatok, output, stderr, stdout};
-use crate::scripted_server::{Asked, ScriptedServer, respond, stream, usual, vllm_event};
+use crate::scripted_server::{Asked, ScriptedServer, folder, respond, stream, usual, vllm_event};
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -21,14 +21,6 @@ pub(crate) fn tests() -> Tests {
         a_request_asks_for_no_more_than_fits,
         stop_strings_that_the_server_does_not_take_end_answers_too
     ]
-}
-
-/// A folder with so many conversations.
-fn folder(rows: usize) -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let rows: String = (0..rows).map(|i| format!("\"What is {i}?\"\n")).collect();
-    std::fs::write(folder.path().join("in.jsonl"), rows).expect("it is written");
-    folder
 }
 
 fn args<'a>(url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::harness::{Tests, tests};
 use crate::program::{metatok, stderr};
-use crate::scripted_server::{ScriptedServer, respond, stream, usual, vllm_event};
+use crate::scripted_server::{ScriptedServer, folder, respond, stream, usual, vllm_event};
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -22,14 +22,6 @@ pub(crate) fn tests() -> Tests {
         a_server_that_is_never_ready_is_given_up_in_time,
         refused_rows_are_no_sign_of_a_dead_server
     ]
-}
-
-/// A folder with so many conversations.
-fn folder(rows: usize) -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let rows: String = (0..rows).map(|i| format!("\"What is {i}?\"\n")).collect();
-    std::fs::write(folder.path().join("in.jsonl"), rows).expect("it is written");
-    folder
 }
 
 /// A run to `out`, which has begun.
