@@ -16,7 +16,9 @@ use crate::source::{Source, names, nothing_in};
 use crate::summary::summary;
 use crate::{flags, progress, setup};
 use metatok::answers::ModelAnswers;
-use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written, answers_omitted};
+use metatok::build::{
+    BatchRemarks, Build, BuildTotals, IdsForm, InputOptions, MessagesForm, PromptForm, Written, answers_omitted,
+};
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
 use metatok::dialect::Model;
@@ -212,11 +214,11 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     let labels = args.labels || args.format.needs_labels(options.mode);
     options.text = args.text;
     let (model, tokenizer) = loaded.model(&args.model, has_input)?;
-    let mut input = setup::input_options(&args.input, dataset, args.truncate);
-    if input.max_seq_len.is_some() && input.max_out_len.is_none() {
-        input.max_out_len = args.format.usual_max_out_len(options.mode);
-        input.check()?;
-    }
+    // The fingerprint is that of the arguments, so that the same ones for `check` give the same.
+    let input = setup::input_options(&args.input, dataset, args.truncate);
+    let max_out_len = input.max_out_len.or(args.format.usual_max_out_len(options.mode));
+    let limited = InputOptions { max_out_len, ..input };
+    limited.check()?;
     let fingerprint = |tokenizer: &Tokenizer| input.fingerprint(Fingerprint::new(&model, tokenizer, &options));
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
@@ -240,7 +242,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     Ok(PromptForm::Ids(Box::new(IdsForm {
         max_out_len: args.input.max_out_len.map(|max_out_len| max_out_len as u64),
         sampling_params: dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default(),
-        budget: input.budget(),
+        budget: limited.budget(),
         text: args.text,
         labels,
         check_files: args.check_files,
