@@ -175,7 +175,7 @@ fn stop_strings_that_the_server_does_not_take_end_answers_too() {
     let stops = ["--stop", "A:", "--stop", "B:", "--stop", "C:", "--stop", "D:", "--stop", "mammal"];
     let ran = ran(&folder(1), &server, &stops);
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
-    assert!(!stderr(&ran).contains("400"), "{}", stderr(&ran));
+    assert!(!stderr(&ran).contains("answers 400 to a request"), "{}", stderr(&ran));
     assert_eq!(server.bodies("/v1/completions")[0]["stop"], json!(["A:", "B:", "C:", "D:"]));
     let line: Value = serde_json::from_str(stdout(&ran).trim()).expect("it is JSON");
     assert_eq!((&line["text"], &line["stop"]["string"]), (&json!("No, it is a "), &json!("mammal")));
