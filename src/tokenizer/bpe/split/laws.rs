@@ -7,6 +7,7 @@ use regex_syntax::hir::{Class, HirKind};
 use crate::tokenizer::bpe::split::Scanner;
 use crate::tokenizer::bpe::split::blocks::Blocks;
 use crate::tokenizer::bpe::split::pattern::{Pattern, tests::all};
+use crate::tokenizer::bpe::split::variant::Variant;
 
 /// The characters that the patterns tell from others, and any.
 fn text() -> impl Strategy<Value = String> {
@@ -85,7 +86,7 @@ fn text_is_cut_as_by_the_patterns() {
 fn long_text_is_read_part_by_part() {
     let text = "one, two 33\n".repeat(2_000) + &"x".repeat(20_000) + " end";
     let mut scanner = Scanner::default();
-    for pattern in [Pattern::Gpt2, Pattern::Qwen, Pattern::O200k, Pattern::DeepSeek] {
+    for pattern in [Pattern::Gpt2, Pattern::Cl100k(Variant::QWEN), Pattern::O200k, Pattern::DeepSeek] {
         let parts = cut(pattern, &text, &mut scanner);
         assert!(parts.len() > 4);
         let (mut blocks, mut start) = (Blocks::default(), 0);

@@ -7,6 +7,7 @@ mod older_unicode;
 mod pattern;
 mod scanner;
 mod seams;
+mod variant;
 
 pub(super) use pattern::Pattern;
 pub(super) use scanner::Scanner;

@@ -1,8 +1,11 @@
 //! The patterns by which byte-level vocabularies cut text into words.
 //!
-//! A pattern is only known if it is written here letter by letter. Others are left to the library.
+//! A pattern, or each part of one that is like `cl100k`'s, is only known if it is written here letter by letter. Others are
+//! left to the library.
 
 use serde_json::Value;
+
+use crate::tokenizer::bpe::split::variant::Variant;
 
 /// A pattern that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,10 +14,8 @@ pub(crate) enum Pattern {
     Gpt2,
     /// The same with each digit by itself, and what is between digits as a text of its own: Command R, Aya.
     Gpt2Digits,
-    /// The one of GPT-4, Llama 3, GLM-4 and others.
-    Cl100k,
-    /// The same with each digit by itself.
-    Qwen,
+    /// The one of GPT-4, Llama 3, GLM-4 and others, and what Qwen and others have made of it.
+    Cl100k(Variant),
     /// Words are cut before capital letters, too: gpt-oss, Llama 4.
     O200k,
     /// The same with each digit by itself, and without contractions: Mistral, since Nemo.
@@ -23,9 +24,6 @@ pub(crate) enum Pattern {
     DeepSeek,
 }
 
-const CL100K: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-const QWEN: &str =
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const O200K: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const TEKKEN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const DEEPSEEK: [&str; 3] = [
@@ -62,12 +60,11 @@ impl Pattern {
         }
         match splits {
             [split] => match isolated(split).or_else(|| kept(split))? {
-                CL100K => Some(Self::Cl100k),
-                QWEN => Some(Self::Qwen),
                 O200K => Some(Self::O200k),
                 TEKKEN => Some(Self::Tekken),
-                _ => None,
+                other => Variant::of(other).map(Self::Cl100k),
             },
+            [digits, split] => Variant::behind_digits(isolated(digits)?, isolated(split)?).map(Self::Cl100k),
             _ => splits.iter().map(isolated).eq(DEEPSEEK.map(Some)).then_some(Self::DeepSeek),
         }
     }
@@ -77,7 +74,7 @@ impl Pattern {
         match self {
             // White space that ends a text is one piece, and before other text two.
             Self::Gpt2 | Self::Gpt2Digits => false,
-            Self::Cl100k | Self::Qwen | Self::DeepSeek => next.is_ascii_graphic(),
+            Self::Cl100k(_) | Self::DeepSeek => next.is_ascii_graphic(),
             // A slash belongs to a line end after punctuation.
             Self::O200k | Self::Tekken => next.is_ascii_graphic() && next != b'/',
         }
@@ -101,22 +98,22 @@ pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tokenizer::bpe::split::variant::{steps, tests::variants};
 
     const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
     /// All of them, each with the steps of a pre-tokenizer that cuts so.
     pub(crate) fn all() -> Vec<(Pattern, Value)> {
-        let step = |pattern: &&str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
         let written = [
             (Pattern::Gpt2, &[GPT2][..]),
-            (Pattern::Cl100k, &[CL100K]),
-            (Pattern::Qwen, &[QWEN]),
             (Pattern::O200k, &[O200K]),
             (Pattern::Tekken, &[TEKKEN]),
             (Pattern::DeepSeek, &DEEPSEEK),
         ]
-        .map(|(pattern, written)| (pattern, written.iter().map(step).collect()));
-        [(Pattern::Gpt2Digits, json!([digits(true), step(&GPT2)]))].into_iter().chain(written).collect()
+        .map(|(pattern, written)| (pattern, steps(written)));
+        let variants = variants().into_iter().map(|(variant, written)| (Pattern::Cl100k(variant), steps(&written)));
+        let digits = json!([digits(true), steps(&[GPT2])[0]]);
+        written.into_iter().chain(variants).chain([(Pattern::Gpt2Digits, digits)]).collect()
     }
 
     fn digits(individual: bool) -> Value {
@@ -131,7 +128,8 @@ pub(super) mod tests {
         assert_eq!(Pattern::of_bytes(&sequence(&[digits(true), bytes(true)])), Some(Pattern::Gpt2Digits));
         assert_eq!(Pattern::of_bytes(&sequence(&[digits(false), bytes(true)])), None);
         assert_eq!(Pattern::of_bytes(&sequence(&[digits(true), bytes(false)])), None);
-        for (pattern, steps) in all().into_iter().skip(2) {
+        let no_split = [Pattern::Gpt2, Pattern::Gpt2Digits];
+        for (pattern, steps) in all().into_iter().filter(|(pattern, _)| !no_split.contains(pattern)) {
             let mut steps = steps.as_array().expect("they are a list").clone();
             steps.push(bytes(false));
             assert_eq!(Pattern::of_bytes(&sequence(&steps)), Some(pattern));

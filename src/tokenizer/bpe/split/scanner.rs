@@ -1,10 +1,14 @@
 //! Cutting text by a pattern.
 
 use bitcannon::{Span, classify::classify};
+use serde_json::json;
+use tokenizers_classic::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer as _, PreTokenizerWrapper};
 
 use crate::tokenizer::bpe::split::blocks::Blocks;
+use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of};
 use crate::tokenizer::bpe::split::older_unicode::respell;
 use crate::tokenizer::bpe::split::pattern::Pattern;
+use crate::tokenizer::bpe::split::variant::Variant;
 
 /// A longer text is cut part by part, so that what is written of it stays near.
 const LONG: usize = 4096;
@@ -115,6 +119,10 @@ fn digit_or_what_is_before(text: &str) -> Option<usize> {
 #[derive(Default)]
 struct Any {
     respelled: String,
+    /// With letters in place of marks.
+    marked: String,
+    /// The library's way of cutting by a variant, for the ones that `bitcannon` does not know.
+    by_library: Option<(Variant, PreTokenizerWrapper)>,
     /// What kind of character each byte belongs to.
     tags: Vec<u8>,
     /// A bit for each byte at which a piece begins.
@@ -127,8 +135,17 @@ struct Any {
 
 impl Any {
     fn ends(&mut self, pattern: Pattern, text: &str) -> &[u32] {
-        let has_long_s = matches!(pattern, Pattern::Cl100k | Pattern::Qwen | Pattern::O200k);
-        let text = if respell(text, has_long_s, &mut self.respelled) { &self.respelled } else { text };
+        if let Pattern::Cl100k(variant) = pattern
+            && ![Variant::CL100K, Variant::QWEN, Variant::QWEN3_5].contains(&variant)
+        {
+            return self.ends_by_library(variant, text);
+        }
+        let has_long_s = matches!(pattern, Pattern::Cl100k(_) | Pattern::O200k);
+        let mut text = if respell(text, has_long_s, &mut self.respelled) { &self.respelled } else { text };
+        if pattern == Pattern::Cl100k(Variant::QWEN3_5) {
+            put_letters_for_marks(text, &mut self.marked);
+            text = &self.marked;
+        }
         let bytes = text.as_bytes();
         self.tags.resize(self.tags.len().max(bytes.len()), 0);
         let (len, blocks) = (self.tags.len(), self.tags.len().div_ceil(64));
@@ -141,8 +158,10 @@ impl Any {
         let tags = &tags[..bytes.len()];
         let count = match pattern {
             Pattern::Gpt2 | Pattern::Gpt2Digits => bitcannon::bitcannon_byte_level(bytes, tags, starts, flags, pieces),
-            Pattern::Cl100k => bitcannon::bitcannon_cl100k(bytes, tags, starts, flags, pieces),
-            Pattern::Qwen => bitcannon::bitcannon_qwen(bytes, tags, starts, flags, pieces),
+            Pattern::Cl100k(Variant { digits: 3, .. }) => {
+                bitcannon::bitcannon_cl100k(bytes, tags, starts, flags, pieces)
+            }
+            Pattern::Cl100k(_) => bitcannon::bitcannon_qwen(bytes, tags, starts, flags, pieces),
             Pattern::O200k => bitcannon::bitcannon_o200k(bytes, tags, starts, flags, later, pieces),
             Pattern::Tekken => bitcannon::bitcannon_tekken(bytes, tags, starts, flags, later, pieces),
             Pattern::DeepSeek => bitcannon::bitcannon_deepseek(bytes, tags, starts, pieces),
@@ -151,4 +170,31 @@ impl Any {
         self.ends.extend(self.pieces[..count].iter().map(|piece| piece.end));
         &self.ends
     }
+
+    fn ends_by_library(&mut self, variant: Variant, text: &str) -> &[u32] {
+        if self.by_library.as_ref().is_none_or(|(known, _)| *known != variant) {
+            let json = json!({"type": "Sequence", "pretokenizers": variant.steps()});
+            let library = serde_json::from_value(json).expect("these steps are well formed");
+            self.by_library = Some((variant, library));
+        }
+        let mut cut = PreTokenizedString::from(text);
+        if let Some((_, library)) = &self.by_library {
+            library.pre_tokenize(&mut cut).expect("a pattern cuts any text");
+        }
+        let pieces = cut.get_splits(OffsetReferential::Original, OffsetType::Byte);
+        self.ends.clear();
+        self.ends.extend(pieces.iter().map(|(_, (_, end), _)| *end as u32));
+        &self.ends
+    }
+}
+
+/// The same text with a letter of as many bytes in place of each mark.
+fn put_letters_for_marks(text: &str, marked: &mut String) {
+    marked.clear();
+    marked.extend(text.chars().map(|c| match c.len_utf8() {
+        _ if kind_of(c as usize) != Kind::Mark => c,
+        2 => 'ß',
+        3 => 'ḁ',
+        _ => '𐐨',
+    }));
 }

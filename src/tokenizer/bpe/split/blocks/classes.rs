@@ -21,6 +21,8 @@ pub(super) struct Told {
     pub(super) case: bool,
     /// Letters and signs of scripts, and control characters.
     pub(super) scripts: bool,
+    /// Marks, which are like letters.
+    pub(super) marks: bool,
     /// Digits of several bytes.
     pub(super) wide_digits: bool,
 }
@@ -115,7 +117,7 @@ mod tests {
     proptest! {
         #[test]
         fn all_processors_find_the_same(bytes: [u8; SIZE], len in 1..=SIZE, case: bool, scripts: bool, is_wide: bool) {
-            let told = Told { case, scripts, wide_digits: false };
+            let told = Told { case, scripts, marks: false, wide_digits: false };
             let found = Classes::of(Portable, &bytes, len, told, is_wide);
             if let Some(simd) = pulp::x86::V3::try_new() {
                 prop_assert_eq!(Classes::of(simd, &bytes, len, told, is_wide), found);
@@ -126,7 +128,7 @@ mod tests {
     #[test]
     fn each_byte_is_of_its_class() {
         for byte in 0..=255_u8 {
-            let told = Told { case: true, scripts: false, wide_digits: true };
+            let told = Told { case: true, scripts: false, marks: false, wide_digits: true };
             let classes = Classes::of(Portable, &[byte; SIZE], SIZE, told, true);
             let all = |is: bool| if is { u64::MAX } else { 0 };
             assert_eq!(classes.letters, all(byte.is_ascii_alphabetic()), "{byte:#x}");

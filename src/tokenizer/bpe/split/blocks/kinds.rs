@@ -10,7 +10,7 @@ const ROW: usize = 64;
 
 /// What the patterns tell from one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::tokenizer::bpe::split) enum Kind {
     Capital,
     Small,
     /// A letter without case.
@@ -88,7 +88,7 @@ pub(super) fn row_of(number: usize) -> Row {
 }
 
 /// The kind of a character.
-pub(super) fn kind_of(c: usize) -> Kind {
+pub(in crate::tokenizer::bpe::split) fn kind_of(c: usize) -> Kind {
     KINDS.get(c).map_or(Kind::Unknown, |(page, at)| page.kinds[at])
 }
 

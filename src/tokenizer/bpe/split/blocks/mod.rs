@@ -2,7 +2,7 @@
 
 mod bits;
 mod classes;
-mod kinds;
+pub(super) mod kinds;
 mod rules;
 mod simd;
 mod wide;
@@ -13,6 +13,7 @@ use simd::{Portable, SIZE, Simd};
 use wide::add_wide;
 
 use crate::tokenizer::bpe::split::pattern::Pattern;
+use crate::tokenizer::bpe::split::variant::Variant;
 
 /// So many ends are written at once, whether there are as many or not.
 const AT_ONCE: usize = 8;
@@ -66,8 +67,10 @@ impl Blocks {
         match pattern {
             Pattern::Gpt2 => self.cut(simd, const { Rules::of(Pattern::Gpt2) }, text),
             Pattern::Gpt2Digits => self.cut(simd, const { Rules::of(Pattern::Gpt2Digits) }, text),
-            Pattern::Cl100k => self.cut(simd, const { Rules::of(Pattern::Cl100k) }, text),
-            Pattern::Qwen => self.cut(simd, const { Rules::of(Pattern::Qwen) }, text),
+            Pattern::Cl100k(Variant::CL100K) => self.cut(simd, const { Rules::of_variant(Variant::CL100K) }, text),
+            Pattern::Cl100k(Variant::QWEN) => self.cut(simd, const { Rules::of_variant(Variant::QWEN) }, text),
+            Pattern::Cl100k(Variant::QWEN3_5) => self.cut(simd, const { Rules::of_variant(Variant::QWEN3_5) }, text),
+            Pattern::Cl100k(variant) => self.cut(simd, Rules::of_variant(variant), text),
             Pattern::O200k => self.cut(simd, const { Rules::of(Pattern::O200k) }, text),
             Pattern::Tekken => self.cut(simd, const { Rules::of(Pattern::Tekken) }, text),
             Pattern::DeepSeek => self.cut(simd, const { Rules::of(Pattern::DeepSeek) }, text),

@@ -7,6 +7,7 @@ use crate::tokenizer::bpe::split::blocks::classes::{Classes, Told};
 use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_of_script, kind_of};
 use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 use crate::tokenizer::bpe::split::pattern::Pattern;
+use crate::tokenizer::bpe::split::variant::Variant;
 
 /// How a pattern cuts.
 #[derive(Clone, Copy)]
@@ -17,7 +18,11 @@ pub(super) struct Rules {
     digits: Option<u32>,
     /// Whether text before a digit ends there, and nothing is known of the digit.
     digits_apart: bool,
-    /// Whether slashes belong to the line ends after punctuation.
+    /// Whether marks are like letters.
+    marks: bool,
+    /// Whether line ends after punctuation belong to it.
+    tails: bool,
+    /// Whether slashes belong to these line ends.
     slashes: bool,
     /// Whether Chinese and Japanese are texts of their own, marks are like letters, and only a sign of ASCII goes with
     /// letters, those of ASCII. Then nothing is known of control characters.
@@ -49,24 +54,30 @@ enum Contractions {
 
 impl Rules {
     pub(super) const fn of(pattern: Pattern) -> Self {
-        let cl100k = Self {
-            words: Words::Cl100k,
-            contractions: Contractions::Any,
-            digits: Some(3),
-            digits_apart: false,
-            slashes: false,
-            scripts: false,
-        };
+        let cl100k = Self::of_variant(Variant::CL100K);
         let gpt2 = Self { words: Words::Gpt2, contractions: Contractions::Small, digits: None, ..cl100k };
         let o200k = Self { words: Words::O200k, contractions: Contractions::Endings, slashes: true, ..cl100k };
         match pattern {
             Pattern::Gpt2 => gpt2,
             Pattern::Gpt2Digits => Self { digits: Some(1), digits_apart: true, ..gpt2 },
-            Pattern::Cl100k => cl100k,
-            Pattern::Qwen => Self { digits: Some(1), ..cl100k },
+            Pattern::Cl100k(variant) => Self::of_variant(variant),
             Pattern::O200k => o200k,
             Pattern::Tekken => Self { contractions: Contractions::None, digits: Some(1), ..o200k },
             Pattern::DeepSeek => Self { contractions: Contractions::None, digits_apart: true, scripts: true, ..cl100k },
+        }
+    }
+
+    pub(super) const fn of_variant(variant: Variant) -> Self {
+        let Variant { contractions, marks, digits, digits_apart, tails } = variant;
+        Self {
+            words: Words::Cl100k,
+            contractions: if contractions { Contractions::Any } else { Contractions::None },
+            digits: Some(digits),
+            digits_apart,
+            marks,
+            tails,
+            slashes: false,
+            scripts: false,
         }
     }
 
@@ -76,6 +87,7 @@ impl Rules {
         Told {
             case: self.words == Words::O200k,
             scripts: self.scripts,
+            marks: self.marks,
             // Groups are made of digits of one byte.
             wide_digits: matches!(self.digits, None | Some(1)) && !self.digits_apart,
         }
@@ -178,8 +190,12 @@ impl Rules {
                 }
             }
             // Line ends after punctuation belong to it.
-            let class = if self.slashes { of.line_ends | of.slashes } else { of.line_ends };
-            let marks = was_other & of.line_ends | before.tail & class;
+            let class = match (self.tails, self.slashes) {
+                (false, _) => 0,
+                (true, false) => of.line_ends,
+                (true, true) => of.line_ends | of.slashes,
+            };
+            let marks = (was_other & of.line_ends | before.tail) & class;
             // A slash goes on with line ends, and may stand before others: only the first mark of a run counts.
             let marks = if self.slashes { first_of_runs(marks, class) } else { marks };
             let ends = ends_of(marks, class);

@@ -51,6 +51,7 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) {
             let (plain, letter, of_script) = match (told.scripts, told.case) {
                 (true, _) => (of.plain_with_scripts, of.letters | of.marks, of.scripts),
                 (false, true) => (of.plain_with_case, of.letters, 0),
+                (false, false) if told.marks => (of.plain, of.letters | of.marks, 0),
                 (false, false) => (of.plain, of.letters, 0),
             };
             if has(plain) {

@@ -1,0 +1,202 @@
+//! The pattern of `cl100k`, and what models have made of its parts.
+
+use serde_json::{Value, json};
+
+/// Which parts a pattern has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Variant {
+    /// Whether `'s` and the like are words.
+    pub(super) contractions: bool,
+    /// Whether marks are like letters.
+    pub(super) marks: bool,
+    /// How many digits a word has at most: 1 or 3.
+    pub(super) digits: u32,
+    /// Whether what is between digits is a text of its own.
+    pub(super) digits_apart: bool,
+    /// Whether line ends after punctuation belong to it.
+    pub(super) tails: bool,
+}
+
+/// Each part in the spellings that say the same, the usual one first.
+const CONTRACTIONS: [&str; 3] = ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "'(?i:[sdmt]|ll|ve|re)", "(?i:'(?:[sdmt]|ll|ve|re))"];
+const LETTERS: [&str; 3] = [r"[^\r\n\p{L}\p{N}]?\p{L}+", r"[^\r\n\p{L}\p{N}]?+\p{L}+", r"[^\r\n\p{L}\p{N}]?+\p{L}++"];
+const LETTERS_AND_MARKS: &str = r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+";
+const THREE_DIGITS: &str = r"\p{N}{1,3}";
+const ONE_DIGIT: [&str; 2] = [r"\p{N}", r"\p{N}{1}"];
+const MANY_DIGITS: &str = r"\p{N}+";
+const SIGNS: [&str; 2] = [r" ?[^\s\p{L}\p{N}]+", r" ?[^\s\p{L}\p{N}]++"];
+const SIGNS_BUT_MARKS: [&str; 1] = [r" ?[^\s\p{L}\p{M}\p{N}]+"];
+const SIGNS_WITHOUT_TAILS: &str = r" ?[^\s\p{L}\p{N}\r\n]+";
+const TAILS: [&str; 2] = [r"[\r\n]*", r"[\r\n]*+"];
+const LINE_ENDS: [&str; 2] = [r"\s*[\r\n]+", r"\s*[\r\n]"];
+const SPACE: [&str; 2] = [r"\s+(?!\S)|\s+", r"\s+(?!\S)|\s"];
+
+impl Variant {
+    /// GPT-4, Llama 3, GLM-4.
+    pub(super) const CL100K: Self =
+        Self { contractions: true, marks: false, digits: 3, digits_apart: false, tails: true };
+    /// Up to Qwen3.
+    pub(super) const QWEN: Self = Self { digits: 1, ..Self::CL100K };
+    /// From Qwen3.5 on.
+    pub(super) const QWEN3_5: Self = Self { marks: true, ..Self::QWEN };
+
+    /// The one that a pattern is, if it is one.
+    pub(super) fn of(pattern: &str) -> Option<Self> {
+        let (contractions, rest) = match alternative(pattern, &CONTRACTIONS) {
+            Some(rest) => (true, rest),
+            None => (false, pattern),
+        };
+        let (marks, rest) = match alternative(rest, &LETTERS) {
+            Some(rest) => (false, rest),
+            None => (true, alternative(rest, &[LETTERS_AND_MARKS])?),
+        };
+        let (digits, rest) = match alternative(rest, &[THREE_DIGITS]) {
+            Some(rest) => (3, rest),
+            None => (1, alternative(rest, &ONE_DIGIT)?),
+        };
+        let (tails, rest) = signs(rest, marks)?;
+        let rest = alternative(rest, &LINE_ENDS)?;
+        let this = Self { contractions, marks, digits, digits_apart: false, tails };
+        SPACE.contains(&rest).then_some(this)
+    }
+
+    /// The same for a pattern with which what is between digits is cut.
+    pub(super) fn behind_digits(digits: &str, pattern: &str) -> Option<Self> {
+        let digits = match digits {
+            THREE_DIGITS => 3,
+            _ => ONE_DIGIT.contains(&digits).then_some(1)?,
+        };
+        // So many are never left.
+        let pattern = pattern.replacen(&format!("|{MANY_DIGITS}|"), &format!("|{THREE_DIGITS}|"), 1);
+        let all = Self::of(&pattern).filter(|all| all.digits >= digits)?;
+        Some(Self { digits, digits_apart: true, ..all })
+    }
+
+    /// The steps of a pre-tokenizer that cuts so.
+    pub(super) fn steps(self) -> Value {
+        let digits = if self.digits == 3 { THREE_DIGITS } else { ONE_DIGIT[0] };
+        let mut parts = if self.contractions { vec![CONTRACTIONS[0]] } else { Vec::new() };
+        parts.extend([if self.marks { LETTERS_AND_MARKS } else { LETTERS[0] }, digits]);
+        let signs = [if self.marks { SIGNS_BUT_MARKS[0] } else { SIGNS[0] }, if self.tails { TAILS[0] } else { "" }];
+        let signs = signs.concat();
+        parts.extend([&signs, LINE_ENDS[0], SPACE[0]]);
+        let pattern = parts.join("|");
+        match self.digits_apart {
+            true => steps(&[digits, &pattern]),
+            false => steps(&[&pattern]),
+        }
+    }
+}
+
+/// What follows the first alternative of a pattern, if it has one of these spellings.
+fn alternative<'p>(pattern: &'p str, spellings: &[&str]) -> Option<&'p str> {
+    spellings.iter().find_map(|spelling| pattern.strip_prefix(spelling)?.strip_prefix('|'))
+}
+
+/// Whether line ends belong to punctuation, and what follows that alternative.
+fn signs(pattern: &str, marks: bool) -> Option<(bool, &str)> {
+    if let Some(rest) = alternative(pattern, &[SIGNS_WITHOUT_TAILS]).filter(|_| !marks) {
+        return Some((false, rest));
+    }
+    let spellings = if marks { &SIGNS_BUT_MARKS[..] } else { &SIGNS };
+    spellings.iter().find_map(|spelling| {
+        let rest = pattern.strip_prefix(spelling)?;
+        let tails = TAILS.iter().find_map(|tail| rest.strip_prefix(tail)?.strip_prefix('|'));
+        tails.map(|rest| (true, rest)).or_else(|| Some((false, rest.strip_prefix('|')?)))
+    })
+}
+
+/// A step for each of these patterns: its matches, and what is between them, become pieces.
+pub(super) fn steps(patterns: &[&str]) -> Value {
+    let step = |pattern: &&str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
+    patterns.iter().map(step).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Some of them as models write them, with every spelling of each part.
+    pub(crate) fn variants() -> Vec<(Variant, Vec<&'static str>)> {
+        let (cl100k, qwen) = (Variant::CL100K, Variant::QWEN);
+        vec![
+            (
+                cl100k,
+                vec![
+                    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+                ],
+            ),
+            (
+                qwen,
+                vec![
+                    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+                ],
+            ),
+            (
+                Variant::QWEN3_5,
+                vec![
+                    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+                ],
+            ),
+            // Ling, which is cut as Qwen is.
+            (
+                qwen,
+                vec![
+                    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+                ],
+            ),
+            // The other spelling of each part.
+            (
+                cl100k,
+                vec![
+                    r"(?i:'(?:[sdmt]|ll|ve|re))|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|\s+(?!\S)|\s",
+                ],
+            ),
+            // Seed.
+            (
+                Variant { tails: false, ..qwen },
+                vec![
+                    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+",
+                ],
+            ),
+            // MiniCPM5.
+            (
+                Variant { digits_apart: true, ..cl100k },
+                vec![
+                    r"\p{N}{1,3}",
+                    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+                ],
+            ),
+            (
+                Variant { contractions: false, digits_apart: true, ..Variant::QWEN3_5 },
+                vec![
+                    r"\p{N}",
+                    r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*+|\s*[\r\n]+|\s+(?!\S)|\s",
+                ],
+            ),
+        ]
+    }
+
+    #[test]
+    fn variants_are_known_as_they_are_written() {
+        for (variant, written) in variants() {
+            let found = match written[..] {
+                [pattern] => Variant::of(pattern),
+                [digits, pattern] => Variant::behind_digits(digits, pattern),
+                _ => None,
+            };
+            assert_eq!(found, Some(variant), "{written:?}");
+            let patterns = variant.steps();
+            let pattern = |step: usize| patterns[step]["pattern"]["Regex"].as_str().unwrap_or_default();
+            let found = match variant.digits_apart {
+                true => Variant::behind_digits(pattern(0), pattern(1)),
+                false => Variant::of(pattern(0)),
+            };
+            assert_eq!(found, Some(variant), "{patterns}");
+        }
+        let possessive = r"[^\r\n\p{L}\p{N}]?+[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s*[\r\n]+|\s+(?!\S)|\s+";
+        assert!(Variant::of(&possessive.replacen("?+", "?", 1)).is_some());
+        // A mark by itself is no word there.
+        assert_eq!(Variant::of(possessive), None);
+    }
+}
