@@ -53,7 +53,7 @@ const OF_ANY_CASE: [&str; 3] = ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:[sdmt]|ll|v
 ///
 /// Others are `{1,3}+`, which is possessive to one of them; `^` and `$`, which to one stand at every line; `\b` and `\w`, whose
 /// characters differ; and classes with names, nested classes, and letters of any case.
-fn is_plain(pattern: &str) -> bool {
+pub(crate) fn is_plain(pattern: &str) -> bool {
     let mut rest = pattern;
     while let Some(first) = rest.chars().next() {
         let length = match first {
@@ -94,6 +94,11 @@ fn class(text: &str) -> Option<usize> {
         match rest.chars().next()? {
             ']' => return Some(at + 1),
             '[' => return None,
+            // All of it but what is in another class.
+            '&' if rest.starts_with("&&[^") => {
+                at += 2 + class(&rest[2..])?;
+                return text[at..].starts_with(']').then_some(at + 1);
+            }
             '\\' => at += escape(rest)?,
             _ if ["&&", "--", "~~"].iter().any(|operator| rest.starts_with(operator)) => return None,
             c => at += c.len_utf8(),
@@ -128,6 +133,7 @@ mod tests {
             r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}++|\s",
             r"\d{2,}(?=(?:\d{3})*)|[一-龥\]\-]+",
+            r"[\p{Lu}\p{M}&&[^\p{Han}]]+",
         ];
         assert!(plain.iter().all(|pattern| is_plain(pattern)), "{plain:?}");
         let doubtful = [
@@ -146,6 +152,8 @@ mod tests {
             r"a{2}?",
             "[]a]",
             r"[a&&b]",
+            r"[a&&[^b]c]",
+            r"[a&&[b]]",
             r"\x41",
             "(?<name>a)",
             "[a",

@@ -4,7 +4,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::batch::Batch;
 use crate::tokenizer::bpe::known::AT_ONCE;
 use crate::tokenizer::bpe::model::{Cutting, Model};
-use crate::tokenizer::bpe::split::{Scanner, Seams};
+use crate::tokenizer::bpe::split::{Scanner, Seams, SplitBuffers};
 use crate::tokenizer::bpe::symbols::META_SPACE;
 use crate::tokenizer::lines::Lines;
 
@@ -13,6 +13,7 @@ use crate::tokenizer::lines::Lines;
 pub(crate) struct Buffers {
     lines: Lines,
     scanner: Scanner,
+    splits: SplitBuffers,
     batch: Batch,
     prefixed: String,
     ends: Vec<u32>,
@@ -21,7 +22,7 @@ pub(crate) struct Buffers {
 impl Model {
     /// Appends the tokens of a text, before which a meta space comes if it `has_prefix`.
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
-        let Buffers { lines, scanner, batch, prefixed, ends } = buffers;
+        let Buffers { lines, scanner, splits: split, batch, prefixed, ends } = buffers;
         match &self.cutting {
             Cutting::Pattern(pattern, _) => {
                 lines.encode(
@@ -33,6 +34,16 @@ impl Model {
                         scanner.cut(*pattern, line, |part, ends| batch.encode(self, part, ends, ids));
                     },
                 );
+            }
+            Cutting::Splits(splits, _) => {
+                let mut start = 0;
+                for part in splits.cut(text, split).chunks(AT_ONCE) {
+                    let end = part.last().map_or(start, |end| *end);
+                    ends.clear();
+                    ends.extend(part.iter().map(|end| (end - start) as u32));
+                    batch.encode(self, &text[start..end], ends, ids);
+                    start = end;
+                }
             }
             Cutting::Seams(seams) => {
                 lines.encode(

@@ -3,11 +3,13 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use regex_syntax::hir::{Class, HirKind};
+use serde_json::{Value, json};
 
-use crate::tokenizer::bpe::split::Scanner;
 use crate::tokenizer::bpe::split::blocks::Blocks;
 use crate::tokenizer::bpe::split::pattern::{Pattern, tests::all};
-use crate::tokenizer::bpe::split::variant::Variant;
+use crate::tokenizer::bpe::split::splits::ends_by;
+use crate::tokenizer::bpe::split::variant::{Variant, steps};
+use crate::tokenizer::bpe::split::{Scanner, SplitBuffers, Splits};
 
 /// The characters that the patterns tell from others, and any.
 fn text() -> impl Strategy<Value = String> {
@@ -50,17 +52,33 @@ fn cut<'t>(pattern: Pattern, text: &'t str, scanner: &mut Scanner) -> Vec<Vec<&'
     parts
 }
 
+/// The pieces by the reference.
+fn cut_by<'t>(reference: &tokenizers_classic::PreTokenizerWrapper, text: &'t str) -> Vec<&'t str> {
+    let mut start = 0;
+    let pieces = ends_by(reference, text).into_iter().map(|end| &text[std::mem::replace(&mut start, end)..end]);
+    // An empty text is a piece only where there are no steps.
+    pieces.filter(|piece| !piece.is_empty()).collect()
+}
+
+fn reference(steps: &Value) -> tokenizers_classic::PreTokenizerWrapper {
+    serde_json::from_value(json!({"type": "Sequence", "pretokenizers": steps})).expect("it is one")
+}
+
+/// Checks random text.
+fn check_all(what: &dyn std::fmt::Debug, check: impl Fn(String) -> Result<(), TestCaseError>) {
+    for text in RARE {
+        check(text.to_owned()).unwrap_or_else(|error| panic!("{what:?}: {error}"));
+    }
+    let config = ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() };
+    TestRunner::new(config).run(&text(), check).unwrap_or_else(|error| panic!("{what:?}: {error}"));
+}
+
 #[test]
 fn text_is_cut_as_by_the_patterns() {
     for (pattern, steps) in all() {
-        let json = serde_json::json!({"type": "Sequence", "pretokenizers": steps});
-        let reference: tokenizers_classic::PreTokenizerWrapper = serde_json::from_value(json).expect("it is one");
-        let check = |text: String| {
-            let mut expected = tokenizers_classic::PreTokenizedString::from(text.as_str());
-            tokenizers_classic::PreTokenizer::pre_tokenize(&reference, &mut expected).expect("it splits");
-            let expected = expected
-                .get_splits(tokenizers_classic::OffsetReferential::Original, tokenizers_classic::OffsetType::Byte);
-            let expected: Vec<&str> = expected.iter().map(|(piece, _, _)| *piece).collect();
+        let reference = reference(&steps);
+        check_all(&pattern, |text| {
+            let expected = cut_by(&reference, &text);
             let mut scanner = Scanner::default();
             prop_assert_eq!(&cut(pattern, &text, &mut scanner).concat(), &expected);
             let is_between = |at: &usize| match &text.as_bytes()[at - 1..] {
@@ -73,12 +91,58 @@ fn text_is_cut_as_by_the_patterns() {
                 prop_assert_eq!(&both.concat(), &expected);
             }
             Ok(())
-        };
-        for text in RARE {
-            check(text.to_owned()).unwrap_or_else(|error| panic!("{pattern:?}: {error}"));
-        }
-        let config = ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() };
-        TestRunner::new(config).run(&text(), check).unwrap_or_else(|error| panic!("{pattern:?}: {error}"));
+        });
+    }
+}
+
+#[test]
+fn text_is_cut_as_by_other_steps() {
+    const EXAONE: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+";
+    let split = |pattern: &str| steps(&[pattern])[0].clone();
+    let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false});
+    let others = [
+        json!([split(EXAONE)]),
+        // DeepSeek Coder.
+        json!([
+            split("[\r\n]"),
+            split(r"\s?\p{L}+"),
+            split(r"\s?\p{P}+"),
+            split("[一-龥ࠀ-一가-퟿]+"),
+            {"type": "Digits", "individual_digits": true},
+        ]),
+        // Jais 2, and GPT-4 as tiktoken has it today, which take the library.
+        json!([split(r"\p{L}+|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1}")]),
+        json!([split(
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+        )]),
+        // Kimi.
+        json!([split(
+            r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        )]),
+        // Bloom.
+        json!([split(" ?[^(\\s|.,!?…。，、।۔،)]+")]),
+        json!([{"type": "Punctuation", "behavior": "Contiguous"}, {"type": "Digits", "individual_digits": false}]),
+        json!([{"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithNext", "invert": false}]),
+        json!([]),
+    ];
+    for steps in others {
+        let mut all = steps.as_array().expect("they are a list").clone();
+        all.push(bytes.clone());
+        let splits = Splits::of_bytes(&json!({"type": "Sequence", "pretokenizers": all})).expect("they only cut");
+        let reference = reference(&steps);
+        check_all(&steps, |text| {
+            let (mut buffers, mut start) = (SplitBuffers::default(), 0);
+            let ends = splits.cut(&text, &mut buffers).iter();
+            let pieces: Vec<&str> = ends.map(|end| &text[std::mem::replace(&mut start, *end)..*end]).collect();
+            prop_assert_eq!(pieces, cut_by(&reference, &text));
+            Ok(())
+        });
+    }
+    for more in
+        [json!({"type": "Whitespace"}), json!({"type": "Split", "pattern": {"String": " "}, "behavior": "Removed"})]
+    {
+        let more = json!({"type": "Sequence", "pretokenizers": [more, bytes]});
+        assert!(Splits::of_bytes(&more).is_none(), "{more}");
     }
 }
 

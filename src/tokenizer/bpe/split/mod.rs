@@ -1,5 +1,6 @@
 //! Where a text is cut into pieces that are encoded one by one: words.
 
+mod automaton;
 mod blocks;
 #[cfg(test)]
 mod laws;
@@ -7,8 +8,10 @@ mod older_unicode;
 mod pattern;
 mod scanner;
 mod seams;
+mod splits;
 mod variant;
 
 pub(super) use pattern::Pattern;
 pub(super) use scanner::Scanner;
 pub(super) use seams::Seams;
+pub(super) use splits::{SplitBuffers, Splits};

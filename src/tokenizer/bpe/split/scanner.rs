@@ -2,12 +2,13 @@
 
 use bitcannon::{Span, classify::classify};
 use serde_json::json;
-use tokenizers_classic::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer as _, PreTokenizerWrapper};
+use tokenizers_classic::PreTokenizerWrapper;
 
 use crate::tokenizer::bpe::split::blocks::Blocks;
 use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of};
 use crate::tokenizer::bpe::split::older_unicode::respell;
 use crate::tokenizer::bpe::split::pattern::Pattern;
+use crate::tokenizer::bpe::split::splits::ends_by;
 use crate::tokenizer::bpe::split::variant::Variant;
 
 /// A longer text is cut part by part, so that what is written of it stays near.
@@ -177,13 +178,10 @@ impl Any {
             let library = serde_json::from_value(json).expect("these steps are well formed");
             self.by_library = Some((variant, library));
         }
-        let mut cut = PreTokenizedString::from(text);
-        if let Some((_, library)) = &self.by_library {
-            library.pre_tokenize(&mut cut).expect("a pattern cuts any text");
-        }
-        let pieces = cut.get_splits(OffsetReferential::Original, OffsetType::Byte);
         self.ends.clear();
-        self.ends.extend(pieces.iter().map(|(_, (_, end), _)| *end as u32));
+        if let Some((_, library)) = &self.by_library {
+            self.ends.extend(ends_by(library, text).into_iter().map(|end| end as u32));
+        }
         &self.ends
     }
 }

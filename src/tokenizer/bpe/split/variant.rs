@@ -9,7 +9,7 @@ pub(crate) struct Variant {
     pub(super) contractions: bool,
     /// Whether marks are like letters.
     pub(super) marks: bool,
-    /// How many digits a word has at most: 1 or 3.
+    /// How many digits a word has at most, 1 to 9.
     pub(super) digits: u32,
     /// Whether what is between digits is a text of its own.
     pub(super) digits_apart: bool,
@@ -21,9 +21,7 @@ pub(crate) struct Variant {
 const CONTRACTIONS: [&str; 3] = ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "'(?i:[sdmt]|ll|ve|re)", "(?i:'(?:[sdmt]|ll|ve|re))"];
 const LETTERS: [&str; 3] = [r"[^\r\n\p{L}\p{N}]?\p{L}+", r"[^\r\n\p{L}\p{N}]?+\p{L}+", r"[^\r\n\p{L}\p{N}]?+\p{L}++"];
 const LETTERS_AND_MARKS: &str = r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+";
-const THREE_DIGITS: &str = r"\p{N}{1,3}";
-const ONE_DIGIT: [&str; 2] = [r"\p{N}", r"\p{N}{1}"];
-const MANY_DIGITS: &str = r"\p{N}+";
+const DIGITS: &str = r"\p{N}";
 const SIGNS: [&str; 2] = [r" ?[^\s\p{L}\p{N}]+", r" ?[^\s\p{L}\p{N}]++"];
 const SIGNS_BUT_MARKS: [&str; 1] = [r" ?[^\s\p{L}\p{M}\p{N}]+"];
 const SIGNS_WITHOUT_TAILS: &str = r" ?[^\s\p{L}\p{N}\r\n]+";
@@ -50,10 +48,8 @@ impl Variant {
             Some(rest) => (false, rest),
             None => (true, alternative(rest, &[LETTERS_AND_MARKS])?),
         };
-        let (digits, rest) = match alternative(rest, &[THREE_DIGITS]) {
-            Some(rest) => (3, rest),
-            None => (1, alternative(rest, &ONE_DIGIT)?),
-        };
+        let (digits, rest) = digits(rest)?;
+        let rest = rest.strip_prefix('|')?;
         let (tails, rest) = signs(rest, marks)?;
         let rest = alternative(rest, &LINE_ENDS)?;
         let this = Self { contractions, marks, digits, digits_apart: false, tails };
@@ -61,28 +57,25 @@ impl Variant {
     }
 
     /// The same for a pattern with which what is between digits is cut.
-    pub(super) fn behind_digits(digits: &str, pattern: &str) -> Option<Self> {
-        let digits = match digits {
-            THREE_DIGITS => 3,
-            _ => ONE_DIGIT.contains(&digits).then_some(1)?,
-        };
+    pub(super) fn behind_digits(apart: &str, pattern: &str) -> Option<Self> {
+        let (apart, "") = digits(apart)? else { return None };
         // So many are never left.
-        let pattern = pattern.replacen(&format!("|{MANY_DIGITS}|"), &format!("|{THREE_DIGITS}|"), 1);
-        let all = Self::of(&pattern).filter(|all| all.digits >= digits)?;
-        Some(Self { digits, digits_apart: true, ..all })
+        let pattern = pattern.replacen(&format!("|{DIGITS}+|"), &format!("|{DIGITS}{{1,9}}|"), 1);
+        let all = Self::of(&pattern).filter(|all| all.digits >= apart)?;
+        Some(Self { digits: apart, digits_apart: true, ..all })
     }
 
     /// The steps of a pre-tokenizer that cuts so.
     pub(super) fn steps(self) -> Value {
-        let digits = if self.digits == 3 { THREE_DIGITS } else { ONE_DIGIT[0] };
+        let digits = format!("{DIGITS}{{1,{}}}", self.digits);
         let mut parts = if self.contractions { vec![CONTRACTIONS[0]] } else { Vec::new() };
-        parts.extend([if self.marks { LETTERS_AND_MARKS } else { LETTERS[0] }, digits]);
+        parts.extend([if self.marks { LETTERS_AND_MARKS } else { LETTERS[0] }, &digits]);
         let signs = [if self.marks { SIGNS_BUT_MARKS[0] } else { SIGNS[0] }, if self.tails { TAILS[0] } else { "" }];
         let signs = signs.concat();
         parts.extend([&signs, LINE_ENDS[0], SPACE[0]]);
         let pattern = parts.join("|");
         match self.digits_apart {
-            true => steps(&[digits, &pattern]),
+            true => steps(&[&digits, &pattern]),
             false => steps(&[&pattern]),
         }
     }
@@ -91,6 +84,17 @@ impl Variant {
 /// What follows the first alternative of a pattern, if it has one of these spellings.
 fn alternative<'p>(pattern: &'p str, spellings: &[&str]) -> Option<&'p str> {
     spellings.iter().find_map(|spelling| pattern.strip_prefix(spelling)?.strip_prefix('|'))
+}
+
+/// How many digits a word has at most, and what follows.
+fn digits(pattern: &str) -> Option<(u32, &str)> {
+    let rest = pattern.strip_prefix(DIGITS)?;
+    let Some(rest) = rest.strip_prefix('{') else { return Some((1, rest)) };
+    let rest = rest.strip_prefix("1,").unwrap_or(rest);
+    let (most, rest) = rest.split_at_checked(1)?;
+    let most = most.parse().ok().filter(|most| *most > 0)?;
+    let is_counted = most == 1 || pattern.starts_with(&format!("{DIGITS}{{1,"));
+    rest.strip_prefix('}').filter(|_| is_counted).map(|rest| (most, rest))
 }
 
 /// Whether line ends belong to punctuation, and what follows that alternative.
@@ -159,6 +163,13 @@ pub(super) mod tests {
                     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+",
                 ],
             ),
+            // nanochat.
+            (
+                Variant { digits: 2, ..cl100k },
+                vec![
+                    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+                ],
+            ),
             // MiniCPM5.
             (
                 Variant { digits_apart: true, ..cl100k },
@@ -198,5 +209,13 @@ pub(super) mod tests {
         assert!(Variant::of(&possessive.replacen("?+", "?", 1)).is_some());
         // A mark by itself is no word there.
         assert_eq!(Variant::of(possessive), None);
+        for (counted, expected) in
+            [(r"\p{N}{1}|", Some((1, "|"))), (r"\p{N}", Some((1, ""))), (r"\p{N}{1,9}+", Some((9, "+")))]
+        {
+            assert_eq!(digits(counted), expected);
+        }
+        for not in [r"\p{N}{2}", r"\p{N}{0}", r"\p{N}{1,0}", r"\p{N}{1,10}", r"\p{N}{1,"] {
+            assert_eq!(digits(not), None, "{not}");
+        }
     }
 }

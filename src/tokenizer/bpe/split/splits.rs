@@ -1,0 +1,116 @@
+//! The steps of any other pre-tokenizer of byte-level vocabularies, each of which cuts the pieces of the one before.
+
+use regex_automata::hybrid::regex::Cache;
+use serde_json::Value;
+use tokenizers_classic::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer as _, PreTokenizerWrapper};
+
+use crate::tokenizer::bpe::split::automaton::Automaton;
+use crate::tokenizer::bpe::split::pattern::GPT2;
+
+/// Steps that only cut.
+pub(crate) struct Splits {
+    steps: Vec<Step>,
+}
+
+enum Step {
+    Automaton(Box<Automaton>),
+    /// Each number by itself, or all that follow one another together.
+    Digits {
+        individual: bool,
+    },
+    /// What an automaton cannot do.
+    Library(PreTokenizerWrapper),
+}
+
+/// Buffers for cutting text.
+#[derive(Default)]
+pub(crate) struct SplitBuffers {
+    /// By step.
+    caches: Vec<Option<Cache>>,
+    ends: Vec<usize>,
+    before: Vec<usize>,
+}
+
+impl Splits {
+    /// Those of a pre-tokenizer; none if it does more than cut.
+    pub(crate) fn of_bytes(pre_tokenizer: &Value) -> Option<Self> {
+        let steps = match pre_tokenizer["type"].as_str()? {
+            "Sequence" => pre_tokenizer["pretokenizers"].as_array()?.as_slice(),
+            _ => std::slice::from_ref(pre_tokenizer),
+        };
+        let (bytes, splits) = steps.split_last()?;
+        if bytes["type"] != "ByteLevel" || bytes["add_prefix_space"] != false {
+            return None;
+        }
+        let mut steps = splits.iter().map(Step::of).collect::<Option<Vec<_>>>()?;
+        if bytes["use_regex"].as_bool().unwrap_or(true) {
+            steps.push(Step::Automaton(Box::new(Automaton::of(GPT2)?)));
+        }
+        Some(Self { steps })
+    }
+
+    /// The ends of the pieces of a text.
+    pub(crate) fn cut<'b>(&self, text: &str, buffers: &'b mut SplitBuffers) -> &'b [usize] {
+        let SplitBuffers { caches, ends, before } = buffers;
+        caches.resize_with(self.steps.len(), || None);
+        ends.clear();
+        ends.extend(Some(text.len()).filter(|len| *len > 0));
+        for (step, cache) in self.steps.iter().zip(caches) {
+            std::mem::swap(ends, before);
+            ends.clear();
+            let mut start = 0;
+            for end in before.iter() {
+                step.cut(cache, &text[start..*end], |piece| ends.push(start + piece));
+                start = *end;
+            }
+        }
+        ends
+    }
+}
+
+impl Step {
+    fn of(json: &Value) -> Option<Self> {
+        let behavior = json["behavior"].as_str();
+        let is_inverted = json["invert"] == true;
+        match json["type"].as_str()? {
+            "Digits" => Some(Self::Digits { individual: json["individual_digits"] == true }),
+            "Split" | "Punctuation" if behavior == Some("Removed") => None,
+            "Split" | "Punctuation" | "UnicodeScripts" => {
+                let pattern = json["pattern"]["Regex"].as_str();
+                let pattern = pattern.filter(|_| behavior == Some("Isolated") && !is_inverted);
+                let library = || serde_json::from_value(json.clone()).ok().map(Self::Library);
+                pattern.and_then(Automaton::of).map(Box::new).map(Self::Automaton).or_else(library)
+            }
+            _ => None,
+        }
+    }
+
+    /// Gives the ends of the pieces of a text.
+    fn cut(&self, cache: &mut Option<Cache>, text: &str, mut take: impl FnMut(usize)) {
+        match self {
+            Self::Automaton(automaton) => {
+                automaton.cut(cache.get_or_insert_with(|| automaton.cache()), text, take);
+            }
+            Self::Digits { individual } => {
+                let mut was_digit = false;
+                for (at, c) in text.char_indices() {
+                    let is_digit = c.is_numeric();
+                    if at > 0 && (is_digit != was_digit || is_digit && *individual) {
+                        take(at);
+                    }
+                    was_digit = is_digit;
+                }
+                take(text.len());
+            }
+            Self::Library(library) => ends_by(library, text).into_iter().for_each(take),
+        }
+    }
+}
+
+/// The ends of the pieces of a text by the library.
+pub(super) fn ends_by(library: &PreTokenizerWrapper, text: &str) -> Vec<usize> {
+    let mut cut = PreTokenizedString::from(text);
+    library.pre_tokenize(&mut cut).expect("a step that only cuts takes any text");
+    let pieces = cut.get_splits(OffsetReferential::Original, OffsetType::Byte);
+    pieces.iter().map(|(_, (_, end), _)| *end).collect()
+}
