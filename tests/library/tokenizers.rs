@@ -179,9 +179,9 @@ fn which_library_loads_what() {
         ("byte fallback without <0x09>", "metatok"),
         ("byte fallback without <0xA9>", "classic"),
         ("a prefix space by bytes", "classic"),
-        ("a pattern of its own", "classic"),
+        ("a pattern of its own", "metatok"),
         ("digits, and entries that no text is", "metatok"),
-        ("digits twice, and entries that no text is", "classic"),
+        ("digits twice, and entries that no text is", "metatok"),
     ] {
         let (found, reason) = subjects::subject(name).fast.backend();
         assert_eq!(found, library, "{name}");
