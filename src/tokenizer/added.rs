@@ -6,11 +6,12 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, Anchored, Input, Match, MatchKind, StartKind};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
+use crate::tokenizer::first_bytes::FirstBytes;
 
 /// A token that the tokenizer finds in text before its model sees it. The flags are Hugging Face's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +60,8 @@ pub(crate) enum Form {
 
 struct Automaton {
     automaton: AhoCorasick,
+    /// If they are few. The library would look for rarer bytes, or at each one.
+    first_bytes: Option<FirstBytes>,
     tokens: Vec<AddedToken>,
 }
 
@@ -91,7 +94,7 @@ impl AddedTokenMatcher {
     pub(crate) fn find<'a>(&'a self, form: Form, text: &'a str) -> impl Iterator<Item = (TokenId, Range<usize>)> + 'a {
         let mut taken = 0;
         self.automaton(form).into_iter().flat_map(move |this| {
-            this.automaton.find_iter(text).filter_map(move |found| {
+            this.matches(text).filter_map(move |found| {
                 let token = &this.tokens[found.pattern().as_usize()];
                 let (mut start, mut end) = (found.start(), found.end());
                 // White space that the previous token already removed is no longer there.
@@ -122,11 +125,27 @@ impl Automaton {
         if tokens.is_empty() {
             return Ok(None);
         }
+        let first_bytes = FirstBytes::of(forms.iter());
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
+            .start_kind(if first_bytes.is_some() { StartKind::Anchored } else { StartKind::Unanchored })
             .build(&forms)
             .map_err(|error| ErrorKind::UnsupportedTokenizer(error.to_string()))?;
-        Ok(Some(Self { automaton, tokens }))
+        Ok(Some(Self { automaton, first_bytes, tokens }))
+    }
+
+    /// The leftmost matches, of each place the longest, that do not overlap.
+    fn matches(&self, text: &str) -> impl Iterator<Item = Match> {
+        std::iter::successors(self.find_from(text, 0), |found| self.find_from(text, found.end()))
+    }
+
+    fn find_from(&self, text: &str, from: usize) -> Option<Match> {
+        let Some(first_bytes) = self.first_bytes else {
+            return self.automaton.find(Input::new(text).range(from..));
+        };
+        let find = |from| first_bytes.find(text.as_bytes(), from);
+        let mut places = std::iter::successors(find(from), |at| find(at + 1));
+        places.find_map(|at| self.automaton.find(Input::new(text).range(at..).anchored(Anchored::Yes)))
     }
 }
 
@@ -138,6 +157,8 @@ fn is_separate_word(text: &str, token: Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn token(id: TokenId, content: &str) -> AddedToken {
@@ -178,5 +199,29 @@ mod tests {
         let [_, right, _] = tokens.clone();
         check(&[right, space], "<r>  \n a   ", &[(2, "<r>  \n "), (4, "  ")]);
         check(&tokens, "ok oké -ok-", &[(3, "ok"), (3, "ok")]);
+    }
+
+    proptest! {
+        #[test]
+        fn as_looking_at_each_place(
+            contents in prop::collection::btree_set("[<\n▁c-j][<▁a]{0,3}", 0..12),
+            text in "[<\n▁a-l ]{0,80}",
+        ) {
+            let tokens: Vec<AddedToken> = (0..).zip(&contents).map(|(id, content)| token(id, content)).collect();
+            let finder = AddedTokenMatcher::new(tokens.iter(), |form| Ok(form.to_owned())).expect("the finder builds");
+            let found: Vec<_> = finder.find(Form::Raw, &text).collect();
+            let (mut expected, mut at) = (Vec::new(), 0);
+            while let Some(next) = text[at..].chars().next() {
+                let here = tokens.iter().filter(|token| text[at..].starts_with(&token.content));
+                at += match here.max_by_key(|token| token.content.len()) {
+                    Some(token) => {
+                        expected.push((token.id, at..at + token.content.len()));
+                        token.content.len()
+                    }
+                    None => next.len_utf8(),
+                };
+            }
+            prop_assert_eq!(found, expected);
+        }
     }
 }

@@ -27,6 +27,7 @@ mod definition;
 mod display;
 mod fast;
 mod files;
+mod first_bytes;
 mod first_lines;
 mod glyph;
 #[cfg(feature = "hub")]

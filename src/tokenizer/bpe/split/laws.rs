@@ -14,7 +14,8 @@ use crate::tokenizer::bpe::split::{Scanner, SplitBuffers, Splits};
 /// The characters that the patterns tell from others, and any.
 fn text() -> impl Strategy<Value = String> {
     const ASCII: &str = "  \n\t\r'sStTrReEvVmMlLdDaZ019.,!?-_/ABxyz\0\u{7}";
-    const OTHERS: &str = "ǅʰ・゛\u{3099}ſʕéßΩж中の\u{300}\u{a0}\u{3000}\u{85}\u{200b}½²ٳ🎉ªⅣ\u{323b0}\u{88f}";
+    const OTHERS: &str =
+        "ǅʰ・゛\u{3099}ſʕéßΩж中の\u{300}\u{a0}\u{3000}\u{85}\u{200b}½²ٳ🎉ªⅣ\u{323b0}\u{88f}\u{e0100}\u{e000}𑀀";
     let one_of = |chars: &str| prop::sample::select(chars.chars().collect::<Vec<_>>());
     let ascii = prop_oneof![8 => one_of(ASCII), 1 => proptest::char::range('\0', '\x7f')];
     let any = prop_oneof![4 => one_of(ASCII), 3 => one_of(OTHERS), 1 => any::<char>()];
@@ -36,8 +37,9 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(stretch, 1..4).prop_map(|stretches| stretches.into_iter().flatten().collect())
 }
 
-/// Letters without case behind a contraction, and a capital one behind them, which hardly come by chance.
-const RARE: [&str; 3] = ["x'sのBc", "x's語Bc", "x'll語Bc"];
+/// What hardly comes by chance: letters without case behind a contraction, and a capital one behind them; marks of four
+/// bytes.
+const RARE: [&str; 4] = ["x'sのBc", "x's語Bc", "x'll語Bc", "\u{e0100}\u{e000} 葛\u{e0101}飾"];
 
 /// The pieces of each part.
 fn cut<'t>(pattern: Pattern, text: &'t str, scanner: &mut Scanner) -> Vec<Vec<&'t str>> {

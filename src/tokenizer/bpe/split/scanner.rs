@@ -5,7 +5,7 @@ use serde_json::json;
 use tokenizers_classic::PreTokenizerWrapper;
 
 use crate::tokenizer::bpe::split::blocks::Blocks;
-use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of};
+use crate::tokenizer::bpe::split::blocks::kinds::MARK;
 use crate::tokenizer::bpe::split::older_unicode::respell;
 use crate::tokenizer::bpe::split::pattern::Pattern;
 use crate::tokenizer::bpe::split::splits::ends_by;
@@ -143,19 +143,20 @@ impl Any {
         }
         let has_long_s = matches!(pattern, Pattern::Cl100k(_) | Pattern::O200k);
         let mut text = if respell(text, has_long_s, &mut self.respelled) { &self.respelled } else { text };
+        self.tags.resize(self.tags.len().max(text.len()), 0);
+        classify(text.as_bytes(), &mut self.tags);
         if pattern == Pattern::Cl100k(Variant::QWEN3_5) {
-            put_letters_for_marks(text, &mut self.marked);
+            put_letters_for_marks(text, &self.tags, &mut self.marked);
             text = &self.marked;
+            classify(text.as_bytes(), &mut self.tags);
         }
         let bytes = text.as_bytes();
-        self.tags.resize(self.tags.len().max(bytes.len()), 0);
         let (len, blocks) = (self.tags.len(), self.tags.len().div_ceil(64));
         self.starts.resize(blocks, 0);
         self.flags.resize(blocks, 0);
         self.later.resize(2 * blocks, 0);
         self.pieces.resize(len, Span::default());
         let Self { tags, starts, flags, later, pieces, .. } = self;
-        classify(bytes, tags);
         let tags = &tags[..bytes.len()];
         let count = match pattern {
             Pattern::Gpt2 | Pattern::Gpt2Digits => bitcannon::bitcannon_byte_level(bytes, tags, starts, flags, pieces),
@@ -186,11 +187,11 @@ impl Any {
     }
 }
 
-/// The same text with a letter of as many bytes in place of each mark.
-fn put_letters_for_marks(text: &str, marked: &mut String) {
+/// The same text with a letter of as many bytes in place of each mark, by what kind of character each byte belongs to.
+fn put_letters_for_marks(text: &str, tags: &[u8], marked: &mut String) {
     marked.clear();
-    marked.extend(text.chars().map(|c| match c.len_utf8() {
-        _ if kind_of(c as usize) != Kind::Mark => c,
+    marked.extend(text.char_indices().map(|(at, c)| match c.len_utf8() {
+        _ if tags[at] != MARK => c,
         2 => 'ß',
         3 => 'ḁ',
         _ => '𐐨',

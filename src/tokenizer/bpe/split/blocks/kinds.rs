@@ -8,9 +8,12 @@ use crate::tokenizer::pages::Pages;
 /// So many characters, which differ in their last byte, have a bit in each number of a row.
 const ROW: usize = 64;
 
+/// How `bitcannon` tags marks.
+pub(in crate::tokenizer::bpe::split) const MARK: u8 = 0x06;
+
 /// What the patterns tell from one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tokenizer::bpe::split) enum Kind {
+pub(super) enum Kind {
     Capital,
     Small,
     /// A letter without case.
@@ -88,7 +91,7 @@ pub(super) fn row_of(number: usize) -> Row {
 }
 
 /// The kind of a character.
-pub(in crate::tokenizer::bpe::split) fn kind_of(c: usize) -> Kind {
+pub(super) fn kind_of(c: usize) -> Kind {
     KINDS.get(c).map_or(Kind::Unknown, |(page, at)| page.kinds[at])
 }
 
@@ -97,7 +100,7 @@ fn kind_of_tag(tag: u8) -> Kind {
         0x10 => Kind::Capital,
         0x20 => Kind::Small,
         0x00 | 0x30 => Kind::Letter,
-        0x06 => Kind::Mark,
+        MARK => Kind::Mark,
         0x01 | 0x02 | 0x31 => Kind::Digit,
         0x03..=0x05 => Kind::White,
         0x07..=0x0A | 0x16 | 0x3A => Kind::Sign,
