@@ -140,9 +140,11 @@ fn text_is_cut_as_by_other_steps() {
             Ok(())
         });
     }
-    for more in
-        [json!({"type": "Whitespace"}), json!({"type": "Split", "pattern": {"String": " "}, "behavior": "Removed"})]
-    {
+    for more in [
+        json!({"type": "Whitespace"}),
+        json!({"type": "UnicodeScripts"}),
+        json!({"type": "Split", "pattern": {"String": " "}, "behavior": "Removed"}),
+    ] {
         let more = json!({"type": "Sequence", "pretokenizers": [more, bytes]});
         assert!(Splits::of_bytes(&more).is_none(), "{more}");
     }

@@ -75,12 +75,13 @@ impl Step {
         match json["type"].as_str()? {
             "Digits" => Some(Self::Digits { individual: json["individual_digits"] == true }),
             "Split" | "Punctuation" if behavior == Some("Removed") => None,
-            "Split" | "Punctuation" | "UnicodeScripts" => {
+            "Split" | "Punctuation" => {
                 let pattern = json["pattern"]["Regex"].as_str();
                 let pattern = pattern.filter(|_| behavior == Some("Isolated") && !is_inverted);
                 let library = || serde_json::from_value(json.clone()).ok().map(Self::Library);
                 pattern.and_then(Automaton::of).map(Box::new).map(Self::Automaton).or_else(library)
             }
+            // `UnicodeScripts`, too, which loses the white space that a text begins with.
             _ => None,
         }
     }
