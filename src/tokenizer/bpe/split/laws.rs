@@ -144,6 +144,7 @@ fn text_is_cut_as_by_other_steps() {
         json!({"type": "Whitespace"}),
         json!({"type": "UnicodeScripts"}),
         json!({"type": "Split", "pattern": {"String": " "}, "behavior": "Removed"}),
+        json!({"type": "Split", "pattern": {"String": " "}, "behavior": {"Removed": null}, "invert": false}),
     ] {
         let more = json!({"type": "Sequence", "pretokenizers": [more, bytes]});
         assert!(Splits::of_bytes(&more).is_none(), "{more}");

@@ -74,14 +74,13 @@ impl Step {
         let is_inverted = json["invert"] == true;
         match json["type"].as_str()? {
             "Digits" => Some(Self::Digits { individual: json["individual_digits"] == true }),
-            "Split" | "Punctuation" if behavior == Some("Removed") => None,
-            "Split" | "Punctuation" => {
+            "Split" | "Punctuation" if keeps_text(&json["behavior"]) => {
                 let pattern = json["pattern"]["Regex"].as_str();
                 let pattern = pattern.filter(|_| behavior == Some("Isolated") && !is_inverted);
                 let library = || serde_json::from_value(json.clone()).ok().map(Self::Library);
                 pattern.and_then(Automaton::of).map(Box::new).map(Self::Automaton).or_else(library)
             }
-            // `UnicodeScripts`, too, which loses the white space that a text begins with.
+            // Also `UnicodeScripts`, which loses the white space that a text begins with.
             _ => None,
         }
     }
@@ -106,6 +105,12 @@ impl Step {
             Self::Library(library) => ends_by(library, text).into_iter().for_each(take),
         }
     }
+}
+
+/// Whether a step with this behavior only cuts.
+fn keeps_text(behavior: &Value) -> bool {
+    const CUTS: [&str; 4] = ["Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"];
+    behavior.is_null() || behavior.as_str().is_some_and(|behavior| CUTS.contains(&behavior))
 }
 
 /// The ends of the pieces of a text by the library.
