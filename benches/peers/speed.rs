@@ -39,10 +39,7 @@ fn row(table: &mut Table, setting: &Setting, folder: &Path, workload: &Workload,
     if completed.is_changed() {
         table.note(format!("{}: its peers are given the added tokens of tokenizer_config.json, too", name(folder)));
     }
-    // The fast library says only then that it lacks what a pattern needs.
-    if fill_ids(&mut *subjects::reference(completed.folder())?, &mut made.rounds).is_err() {
-        fill_ids(&mut *subjects::judge(completed.folder())?, &mut made.rounds)?;
-    }
+    fill_ids(&mut *subjects::reference(completed.folder())?, &mut made.rounds)?;
     let place = Place { folder, completed: completed.folder(), model: &made.model };
     let mut outcomes = measure(&CONTESTANTS, &place, &made.rounds);
     if !is_right(&outcomes) {

@@ -9,7 +9,7 @@ use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::long_words::LongWords;
 use crate::tokenizer::bpe::merges::{Merges, NOBODY};
 use crate::tokenizer::bpe::model::{Cutting, Model, find_words};
-use crate::tokenizer::bpe::split::{Pattern, Seams, Splits};
+use crate::tokenizer::bpe::split::{Cuts, Seams};
 use crate::tokenizer::bpe::symbols::Symbols;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::bpe::words::Words;
@@ -36,19 +36,6 @@ pub(crate) struct Found {
 enum Reach {
     Bytes(Atoms),
     Characters(Seams),
-}
-
-/// How the text of a vocabulary of bytes is cut.
-enum Cuts {
-    Pattern(Pattern),
-    Splits(Splits),
-}
-
-impl Cuts {
-    fn of_bytes(pre_tokenizer: &Value) -> Option<Self> {
-        let pattern = Pattern::of_bytes(pre_tokenizer).map(Self::Pattern);
-        pattern.or_else(|| Splits::of_bytes(pre_tokenizer).map(Self::Splits))
-    }
 }
 
 /// What tells that the vocabulary is one of bytes.
@@ -105,7 +92,7 @@ impl Bpe {
         words.write(blocks);
         long_words.write(blocks);
         match cutting {
-            Cutting::Pattern(_, atoms) | Cutting::Splits(_, atoms) => {
+            Cutting::Words(_, atoms) => {
                 blocks.bytes(BYTES);
                 atoms.write(blocks);
             }
@@ -135,7 +122,7 @@ impl Bpe {
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
         let is_byte_level = model["byte_fallback"] != true;
         let known = match is_byte_level {
-            true => Cuts::of_bytes(pre_tokenizer).map(|cuts| (Some(cuts), (Prefix::Never, false))),
+            true => Cuts::of(pre_tokenizer).map(|cuts| (Some(cuts), (Prefix::Never, false))),
             false => prefix(normalizer, pre_tokenizer).map(|prefix| (None, prefix)),
         };
         let (cuts, (prefix, marks)) = known.ok_or_else(|| unsupported("the pre-tokenizer"))?;
@@ -160,8 +147,7 @@ impl Bpe {
         let found = found.or_else(|| Found::find(&vocabulary, &symbols, &merges, ignore_merges));
         let Found { words, long_words, reach } = found.ok_or_else(|| unsupported("a merge of tokens for bytes"))?;
         let cutting = match (cuts, reach) {
-            (Some(Cuts::Pattern(pattern)), Reach::Bytes(atoms)) => Cutting::Pattern(pattern, atoms),
-            (Some(Cuts::Splits(splits)), Reach::Bytes(atoms)) => Cutting::Splits(splits, atoms),
+            (Some(cuts), Reach::Bytes(atoms)) => Cutting::Words(cuts, atoms),
             (None, Reach::Characters(seams)) => Cutting::Seams(seams),
             _ => return Err(unsupported("what was kept of the vocabulary")),
         };

@@ -4,7 +4,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::batch::Batch;
 use crate::tokenizer::bpe::known::AT_ONCE;
 use crate::tokenizer::bpe::model::{Cutting, Model};
-use crate::tokenizer::bpe::split::{Scanner, Seams, SplitBuffers};
+use crate::tokenizer::bpe::split::{Cuts, Scanner, Seams, SplitBuffers};
 use crate::tokenizer::bpe::symbols::META_SPACE;
 use crate::tokenizer::lines::Lines;
 
@@ -24,7 +24,7 @@ impl Model {
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
         let Buffers { lines, scanner, splits: split, batch, prefixed, ends } = buffers;
         match &self.cutting {
-            Cutting::Pattern(pattern, _) => {
+            Cutting::Words(Cuts::Pattern(pattern), _) => {
                 lines.encode(
                     text,
                     has_prefix,
@@ -35,15 +35,8 @@ impl Model {
                     },
                 );
             }
-            Cutting::Splits(splits, _) => {
-                let mut start = 0;
-                for part in splits.cut(text, split).chunks(AT_ONCE) {
-                    let end = part.last().map_or(start, |end| *end);
-                    ends.clear();
-                    ends.extend(part.iter().map(|end| (end - start) as u32));
-                    batch.encode(self, &text[start..end], ends, ids);
-                    start = end;
-                }
+            Cutting::Words(Cuts::Splits(splits), _) => {
+                self.encode_pieces(text, 0, splits.cut(text, split).iter().copied(), ends, batch, ids);
             }
             Cutting::Seams(seams) => {
                 lines.encode(
@@ -56,7 +49,7 @@ impl Model {
                             true => self.encode_prefixed(seams, line, prefixed, batch, ids),
                             false => 0,
                         };
-                        self.encode_between_seams(seams, &line[start..], ends, batch, ids);
+                        self.encode_pieces(line, start, seams.ends(line, start), ends, batch, ids);
                     },
                 );
             }
@@ -80,19 +73,22 @@ impl Model {
         end
     }
 
-    fn encode_between_seams(
+    /// The pieces of a text from this byte on, by where each of them ends.
+    fn encode_pieces(
         &self,
-        seams: &Seams,
-        mut text: &str,
+        text: &str,
+        mut start: usize,
+        mut all: impl Iterator<Item = usize>,
         ends: &mut Vec<u32>,
         batch: &mut Batch,
         ids: &mut Vec<TokenId>,
     ) {
-        while !text.is_empty() {
+        loop {
             ends.clear();
-            ends.extend(seams.ends(text, 0).take(AT_ONCE).map(|end| end as u32));
-            batch.encode(self, text, ends, ids);
-            text = &text[ends.last().map_or(text.len(), |end| *end as usize)..];
+            ends.extend(all.by_ref().take(AT_ONCE).map(|end| (end - start) as u32));
+            let Some(&last) = ends.last() else { return };
+            batch.encode(self, &text[start..], ends, ids);
+            start += last as usize;
         }
     }
 }

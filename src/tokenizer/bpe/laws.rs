@@ -9,7 +9,7 @@ use crate::tokenizer::bpe::long_words::LongWords;
 use crate::tokenizer::bpe::merger::merge_by_definition;
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::model::{Cutting, Model, find_words};
-use crate::tokenizer::bpe::split::{Pattern, Seams};
+use crate::tokenizer::bpe::split::{Cuts, Pattern, Seams};
 use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::bytes::char_of;
@@ -66,7 +66,7 @@ fn encoded(encoder: &Model, text: &str) -> Vec<TokenId> {
 fn of_bytes(vocabulary: Vocabulary, merges: Merges, ignore_merges: bool) -> Model {
     let symbols = Symbols::of_bytes(&vocabulary).expect("it has all bytes");
     let words = find_words(&vocabulary, &symbols, &merges, ignore_merges).expect("no text is twice");
-    let cutting = Cutting::Pattern(Pattern::Gpt2, Atoms::new(&vocabulary, &symbols, &merges));
+    let cutting = Cutting::Words(Cuts::Pattern(Pattern::Gpt2), Atoms::new(&vocabulary, &symbols, &merges));
     let long_words = if ignore_merges { LongWords::new(&vocabulary, &symbols) } else { LongWords::default() };
     Model { vocabulary, merges, symbols, cutting, words, long_words, ignore_merges }
 }

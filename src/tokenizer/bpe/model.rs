@@ -5,7 +5,7 @@ use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::long_words::LongWords;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::merges::Merges;
-use crate::tokenizer::bpe::split::{Pattern, Seams, Splits};
+use crate::tokenizer::bpe::split::{Cuts, Seams};
 use crate::tokenizer::bpe::symbols::Symbols;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::bpe::words::Words;
@@ -25,10 +25,8 @@ pub(crate) struct Model {
 
 /// How text is cut.
 pub(crate) enum Cutting {
-    /// By a pattern, and then between characters.
-    Pattern(Pattern, Atoms),
-    /// The same by other steps.
-    Splits(Splits, Atoms),
+    /// Into words, and then between characters.
+    Words(Cuts, Atoms),
     /// Where no entry reaches across.
     Seams(Seams),
 }
@@ -37,7 +35,7 @@ impl Model {
     /// What is known of characters of several bytes, if symbols are bytes.
     pub(crate) fn atoms(&self) -> Option<&Atoms> {
         match &self.cutting {
-            Cutting::Pattern(_, atoms) | Cutting::Splits(_, atoms) => Some(atoms),
+            Cutting::Words(_, atoms) => Some(atoms),
             Cutting::Seams(_) => None,
         }
     }

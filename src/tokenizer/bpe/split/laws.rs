@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::tokenizer::bpe::split::blocks::Blocks;
 use crate::tokenizer::bpe::split::pattern::{Pattern, tests::all};
-use crate::tokenizer::bpe::split::splits::ends_by;
+use crate::tokenizer::bpe::split::splits::{Splits, ends_by};
 use crate::tokenizer::bpe::split::variant::{Variant, steps};
-use crate::tokenizer::bpe::split::{Scanner, SplitBuffers, Splits};
+use crate::tokenizer::bpe::split::{Scanner, SplitBuffers};
 
 /// The characters that the patterns tell from others, and any.
 fn text() -> impl Strategy<Value = String> {

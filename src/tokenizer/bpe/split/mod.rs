@@ -2,6 +2,7 @@
 
 mod automaton;
 mod blocks;
+mod cuts;
 #[cfg(test)]
 mod laws;
 mod older_unicode;
@@ -11,7 +12,9 @@ mod seams;
 mod splits;
 mod variant;
 
+pub(super) use cuts::Cuts;
+#[cfg(test)]
 pub(super) use pattern::Pattern;
 pub(super) use scanner::Scanner;
 pub(super) use seams::Seams;
-pub(super) use splits::{SplitBuffers, Splits};
+pub(super) use splits::SplitBuffers;

@@ -44,15 +44,8 @@ const DEEPSEEK: [&str; 3] = [
 impl Pattern {
     /// The one of the pre-tokenizer of a byte-level vocabulary; none if it is not known.
     pub(crate) fn of_bytes(pre_tokenizer: &Value) -> Option<Self> {
-        let steps = match pre_tokenizer["type"].as_str()? {
-            "Sequence" => pre_tokenizer["pretokenizers"].as_array()?.as_slice(),
-            _ => std::slice::from_ref(pre_tokenizer),
-        };
-        let (bytes, splits) = steps.split_last()?;
-        if bytes["type"] != "ByteLevel" || bytes["add_prefix_space"] != false {
-            return None;
-        }
-        if bytes["use_regex"].as_bool().unwrap_or(true) {
+        let (splits, is_cut_by_gpt2) = steps_before_bytes(pre_tokenizer)?;
+        if is_cut_by_gpt2 {
             return match splits {
                 [] => Some(Self::Gpt2),
                 [digits] if digits["type"] == "Digits" && digits["individual_digits"] == true => Some(Self::Gpt2Digits),
@@ -82,8 +75,19 @@ impl Pattern {
     }
 }
 
+/// The steps of a pre-tokenizer that makes characters of bytes last, and whether it cuts by [`GPT2`] before it does.
+pub(super) fn steps_before_bytes(pre_tokenizer: &Value) -> Option<(&[Value], bool)> {
+    let steps = match pre_tokenizer["type"].as_str()? {
+        "Sequence" => pre_tokenizer["pretokenizers"].as_array()?.as_slice(),
+        _ => std::slice::from_ref(pre_tokenizer),
+    };
+    let (bytes, steps) = steps.split_last()?;
+    let keeps_text = bytes["type"] == "ByteLevel" && bytes["add_prefix_space"] == false;
+    keeps_text.then(|| (steps, bytes["use_regex"].as_bool().unwrap_or(true)))
+}
+
 /// The pattern whose matches, and what is between them, become pieces.
-fn isolated(split: &Value) -> Option<&str> {
+pub(super) fn isolated(split: &Value) -> Option<&str> {
     let is_isolated = split["behavior"] == "Isolated" && split["invert"].as_bool() != Some(true);
     split["pattern"]["Regex"].as_str().filter(|_| split["type"] == "Split" && is_isolated)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tokenizers_classic::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer as _, PreTokenizerWrapper};
 
 use crate::tokenizer::bpe::split::automaton::Automaton;
-use crate::tokenizer::bpe::split::pattern::GPT2;
+use crate::tokenizer::bpe::split::pattern::{GPT2, isolated, steps_before_bytes};
 
 /// Steps that only cut.
 pub(crate) struct Splits {
@@ -34,16 +34,9 @@ pub(crate) struct SplitBuffers {
 impl Splits {
     /// Those of a pre-tokenizer; none if it does more than cut.
     pub(crate) fn of_bytes(pre_tokenizer: &Value) -> Option<Self> {
-        let steps = match pre_tokenizer["type"].as_str()? {
-            "Sequence" => pre_tokenizer["pretokenizers"].as_array()?.as_slice(),
-            _ => std::slice::from_ref(pre_tokenizer),
-        };
-        let (bytes, splits) = steps.split_last()?;
-        if bytes["type"] != "ByteLevel" || bytes["add_prefix_space"] != false {
-            return None;
-        }
-        let mut steps = splits.iter().map(Step::of).collect::<Option<Vec<_>>>()?;
-        if bytes["use_regex"].as_bool().unwrap_or(true) {
+        let (steps, is_cut_by_gpt2) = steps_before_bytes(pre_tokenizer)?;
+        let mut steps = steps.iter().map(Step::of).collect::<Option<Vec<_>>>()?;
+        if is_cut_by_gpt2 {
             steps.push(Step::Automaton(Box::new(Automaton::of(GPT2)?)));
         }
         Some(Self { steps })
@@ -70,15 +63,11 @@ impl Splits {
 
 impl Step {
     fn of(json: &Value) -> Option<Self> {
-        let behavior = json["behavior"].as_str();
-        let is_inverted = json["invert"] == true;
         match json["type"].as_str()? {
             "Digits" => Some(Self::Digits { individual: json["individual_digits"] == true }),
             "Split" | "Punctuation" if keeps_text(&json["behavior"]) => {
-                let pattern = json["pattern"]["Regex"].as_str();
-                let pattern = pattern.filter(|_| behavior == Some("Isolated") && !is_inverted);
                 let library = || serde_json::from_value(json.clone()).ok().map(Self::Library);
-                pattern.and_then(Automaton::of).map(Box::new).map(Self::Automaton).or_else(library)
+                isolated(json).and_then(Automaton::of).map(Box::new).map(Self::Automaton).or_else(library)
             }
             // Also `UnicodeScripts`, which loses the white space that a text begins with.
             _ => None,

@@ -89,12 +89,13 @@ fn alternative<'p>(pattern: &'p str, spellings: &[&str]) -> Option<&'p str> {
 /// How many digits a word has at most, and what follows.
 fn digits(pattern: &str) -> Option<(u32, &str)> {
     let rest = pattern.strip_prefix(DIGITS)?;
-    let Some(rest) = rest.strip_prefix('{') else { return Some((1, rest)) };
-    let rest = rest.strip_prefix("1,").unwrap_or(rest);
-    let (most, rest) = rest.split_at_checked(1)?;
+    let Some(counted) = rest.strip_prefix('{') else { return Some((1, rest)) };
+    if let Some(rest) = counted.strip_prefix("1}") {
+        return Some((1, rest));
+    }
+    let (most, rest) = counted.strip_prefix("1,")?.split_at_checked(1)?;
     let most = most.parse().ok().filter(|most| *most > 0)?;
-    let is_counted = most == 1 || pattern.starts_with(&format!("{DIGITS}{{1,"));
-    rest.strip_prefix('}').filter(|_| is_counted).map(|rest| (most, rest))
+    Some((most, rest.strip_prefix('}')?))
 }
 
 /// Whether line ends belong to punctuation, and what follows that alternative.

@@ -67,10 +67,14 @@ impl Blocks {
         match pattern {
             Pattern::Gpt2 => self.cut(simd, const { Rules::of(Pattern::Gpt2) }, text),
             Pattern::Gpt2Digits => self.cut(simd, const { Rules::of(Pattern::Gpt2Digits) }, text),
-            Pattern::Cl100k(Variant::CL100K) => self.cut(simd, const { Rules::of_variant(Variant::CL100K) }, text),
-            Pattern::Cl100k(Variant::QWEN) => self.cut(simd, const { Rules::of_variant(Variant::QWEN) }, text),
-            Pattern::Cl100k(Variant::QWEN3_5) => self.cut(simd, const { Rules::of_variant(Variant::QWEN3_5) }, text),
-            Pattern::Cl100k(variant) => self.cut(simd, Rules::of_variant(variant), text),
+            Pattern::Cl100k(Variant::CL100K) => {
+                self.cut(simd, const { Rules::of(Pattern::Cl100k(Variant::CL100K)) }, text)
+            }
+            Pattern::Cl100k(Variant::QWEN) => self.cut(simd, const { Rules::of(Pattern::Cl100k(Variant::QWEN)) }, text),
+            Pattern::Cl100k(Variant::QWEN3_5) => {
+                self.cut(simd, const { Rules::of(Pattern::Cl100k(Variant::QWEN3_5)) }, text)
+            }
+            Pattern::Cl100k(_) => self.cut(simd, Rules::of(pattern), text),
             Pattern::O200k => self.cut(simd, const { Rules::of(Pattern::O200k) }, text),
             Pattern::Tekken => self.cut(simd, const { Rules::of(Pattern::Tekken) }, text),
             Pattern::DeepSeek => self.cut(simd, const { Rules::of(Pattern::DeepSeek) }, text),

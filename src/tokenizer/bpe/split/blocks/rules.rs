@@ -67,7 +67,7 @@ impl Rules {
         }
     }
 
-    pub(super) const fn of_variant(variant: Variant) -> Self {
+    const fn of_variant(variant: Variant) -> Self {
         let Variant { contractions, marks, digits, digits_apart, tails } = variant;
         Self {
             words: Words::Cl100k,
