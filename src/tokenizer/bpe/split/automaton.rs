@@ -1,8 +1,9 @@
 //! Cutting text by any pattern that does not look around, with an automaton, which reads a byte once.
 
 use regex_automata::hybrid::regex::{Cache, Regex};
+use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input};
+use regex_automata::{Anchored, Input, Match};
 
 use crate::tokenizer::read_otherwise::is_plain;
 
@@ -23,6 +24,10 @@ const PROPERTIES: [&str; 24] = [
     "Katakana", "Hangul", "Latin", "Cyrillic", "Arabic", "Thai",
 ];
 
+/// So many bytes an automaton may have before it is made deterministic, as those of the crate `regex`: counts within
+/// counts would take all memory.
+const LARGEST: usize = 10 << 20;
+
 impl Automaton {
     /// None if a pattern takes more than an automaton, or if Oniguruma, which Python has, might read it otherwise.
     pub(super) fn of(pattern: &str) -> Option<Self> {
@@ -35,7 +40,9 @@ impl Automaton {
         }
         let is_never_empty = syntax::parse(core).ok()?.properties().minimum_len().is_some_and(|least| least > 0);
         let patterns: &[&str] = if parting.is_some() { &[core, r"\s+"] } else { &[core] };
-        Some(Self { regex: Regex::new_many(patterns).ok().filter(|_| is_never_empty)? })
+        let limited = thompson::Config::new().nfa_size_limit(Some(LARGEST));
+        let regex = Regex::builder().thompson(limited).build_many(patterns);
+        Some(Self { regex: regex.ok().filter(|_| is_never_empty)? })
     }
 
     pub(super) fn cache(&self) -> Cache {
@@ -49,25 +56,24 @@ impl Automaton {
         while start < text.len() {
             let here = Input::new(text).range(start..).anchored(Anchored::Yes);
             let forward = self.regex.forward();
-            let mut found = forward
-                .try_search_fwd(cache.forward_mut(), &here)
-                .expect(NEVER)
-                .map(|end| (start, end.offset(), end.pattern()));
-            if found.is_none() {
-                let later = self.regex.try_search(cache, &here.anchored(Anchored::No)).expect(NEVER);
-                found = later.map(|later| (later.start(), later.end(), later.pattern()));
-                take(found.map_or(text.len(), |(start, ..)| start));
-            }
-            let Some((begin, mut end, pattern)) = found else { return };
-            if pattern.as_usize() == SPACE
-                && end < text.len()
-                && let Some((last, _)) = text[begin..end].char_indices().next_back()
+            let found = match forward.try_search_fwd(cache.forward_mut(), &here).expect(NEVER) {
+                Some(end) => Match::new(end.pattern(), start..end.offset()),
+                None => {
+                    let later = self.regex.try_search(cache, &here.anchored(Anchored::No)).expect(NEVER);
+                    take(later.map_or(text.len(), |later| later.start()));
+                    let Some(later) = later else { return };
+                    later
+                }
+            };
+            start = found.end();
+            if found.pattern().as_usize() == SPACE
+                && start < text.len()
+                && let Some((last, _)) = text[found.range()].char_indices().next_back()
                 && last > 0
             {
-                end = begin + last;
+                start = found.start() + last;
             }
-            take(end);
-            start = end;
+            take(start);
         }
     }
 }
@@ -81,9 +87,19 @@ mod tests {
 
     #[test]
     fn patterns_that_take_more_have_none() {
-        for pattern in
-            [r"\w+", r"a(?=b)", r"\s+(?!\S)", r"a?+b", r"\p{N}{1,3}+", r"a*", r"\p{Alpha}", r"[a&&b]", "(a", "a$"]
-        {
+        for pattern in [
+            r"(?:\p{L}{1,300}){1,300}",
+            r"\w+",
+            r"a(?=b)",
+            r"\s+(?!\S)",
+            r"a?+b",
+            r"\p{N}{1,3}+",
+            r"a*",
+            r"\p{Alpha}",
+            r"[a&&b]",
+            "(a",
+            "a$",
+        ] {
             assert!(Automaton::of(pattern).is_none(), "{pattern}");
         }
         for pattern in
