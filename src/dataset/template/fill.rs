@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use memchr::memmem;
+use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::rows::Fields;
@@ -96,17 +96,15 @@ impl Filler<'_> {
     }
 
     fn sequential(&self, mut text: String) -> Result<String> {
-        let mut field = String::new();
         for (name, value) in self.fields.iter() {
-            field.clear();
-            field.extend(["{", name, "}"]);
-            self.room.pass(text.len() + field.len())?;
-            let count = memmem::find_iter(text.as_bytes(), &field).count();
+            let field_len = name.len() + "{}".len();
+            self.room.pass(text.len() + field_len)?;
+            let count = places_of(name, &text).count();
             if count > 0 {
                 let value = value.text();
-                let len = self.room.replaced(text.len(), count, field.len(), value.len())?;
+                let len = self.room.replaced(text.len(), count, field_len, value.len())?;
                 self.room.pass(len)?;
-                text = replaced(&text, &field, &value, len);
+                text = filled(&text, name, &value, len);
             }
         }
         Ok(text)
@@ -140,23 +138,37 @@ impl Filler<'_> {
     }
 }
 
-/// A text of length `len`, with every `from` replaced by `to`.
-fn replaced(text: &str, from: &str, to: &str, len: usize) -> String {
-    let (mut replaced, mut start) = (String::with_capacity(len), 0);
-    for at in memmem::find_iter(text.as_bytes(), from) {
-        replaced.push_str(&text[start..at]);
-        replaced.push_str(to);
-        start = at + from.len();
+/// Where the field of a column is in a text, and where it ends. Most texts have few braces, if any.
+fn places_of(name: &str, text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut last = 0;
+    memchr_iter(b'{', text.as_bytes()).filter_map(move |at| {
+        let after = text[at + 1..].strip_prefix(name)?.strip_prefix('}')?;
+        (at >= last).then(|| {
+            last = text.len() - after.len();
+            (at, last)
+        })
+    })
+}
+
+/// A text with every field of a column replaced by its value, of length `len`.
+fn filled(text: &str, name: &str, value: &str, len: usize) -> String {
+    let (mut filled, mut start) = (String::with_capacity(len), 0);
+    for (at, end) in places_of(name, text) {
+        filled.push_str(&text[start..at]);
+        filled.push_str(value);
+        start = end;
     }
-    replaced + &text[start..]
+    filled + &text[start..]
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::dataset::rows::Row;
 
-    fn filled(text: &str, row: &Row, how: Substitution, most: usize) -> Result<String> {
+    fn fill(text: &str, row: &Row, how: Substitution, most: usize) -> Result<String> {
         Filler { fields: Fields::new(row), how, room: &Room::new(most) }.fill(text.to_owned())
     }
 
@@ -168,9 +180,10 @@ mod tests {
             ("{{b}} {c} {b!r} { b}", "{1.0} {c} {b!r} { b}", "{1.0} {c} {b!r} { b}"),
             ("{}{a b}", "noneNone", "noneNone"),
             ("{", "{", "{"),
+            ("{{}{{}}}", "{none{none}}", "{none{none}}"),
         ] {
             for (how, expected) in [(Substitution::Sequential, in_order), (Substitution::SinglePass, once)] {
-                assert_eq!(filled(text, &row, how, 1_000).ok().as_deref(), Some(expected), "{text}");
+                assert_eq!(fill(text, &row, how, 1_000).ok().as_deref(), Some(expected), "{text}");
             }
         }
     }
@@ -182,8 +195,8 @@ mod tests {
         for (how, len) in [(Substitution::Sequential, 22), (Substitution::SinglePass, 14)] {
             let expected = if len == 22 { "<12345123451234512345>" } else { "<{b}{b}{b}{b}>" };
             assert_eq!(expected.len(), len);
-            assert_eq!(filled("<{a}{a}>", &row, how, len + own).ok().as_deref(), Some(expected));
-            assert!(filled("<{a}{a}>", &row, how, len + own - 1).is_err());
+            assert_eq!(fill("<{a}{a}>", &row, how, len + own).ok().as_deref(), Some(expected));
+            assert!(fill("<{a}{a}>", &row, how, len + own - 1).is_err());
         }
     }
 
@@ -192,7 +205,7 @@ mod tests {
         // Each column brings in the next ten times.
         let columns = (0..40).map(|i| format!("\"c{i}\": \"{}\"", format!("{{c{}}}", i + 1).repeat(10)));
         let row = Row::from_json(&format!("{{{}}}", columns.collect::<Vec<_>>().join(", "))).expect("it is a row");
-        let error = filled("{c0}", &row, Substitution::Sequential, MAX_ROW_BYTES).expect_err("it is too long");
+        let error = fill("{c0}", &row, Substitution::Sequential, MAX_ROW_BYTES).expect_err("it is too long");
         assert!(matches!(error.kind(), ErrorKind::RowTooLong(MAX_ROW_BYTES)), "{error}");
     }
 
@@ -201,8 +214,16 @@ mod tests {
         let columns = (0..2_000).map(|i| format!("\"c{i}\": \"{{c{}}}x\"", i + 1));
         let row = Row::from_json(&format!("{{{}}}", columns.collect::<Vec<_>>().join(", "))).expect("it is a row");
         let text = "{c0}".to_owned() + &"y".repeat(9_000);
-        let error = filled(&text, &row, Substitution::Sequential, 20_000).expect_err("it takes too long");
+        let error = fill(&text, &row, Substitution::Sequential, 20_000).expect_err("it takes too long");
         assert!(matches!(error.kind(), ErrorKind::RowTooSlow(20_000)), "{error}");
-        assert!(filled(&text, &row, Substitution::Sequential, MAX_ROW_BYTES).is_ok());
+        assert!(fill(&text, &row, Substitution::Sequential, MAX_ROW_BYTES).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn a_field_is_replaced_like_any_text(text in "[{}a]{0,12}", name in "[{}a]{0,3}", value in "[{}a]{0,3}") {
+            let expected = text.replace(&format!("{{{name}}}"), &value);
+            prop_assert_eq!(filled(&text, &name, &value, expected.len()), expected);
+        }
     }
 }

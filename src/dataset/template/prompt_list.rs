@@ -8,22 +8,19 @@ use crate::error::{ErrorKind, Result};
 ///
 /// # Errors
 /// The same as for [`Filler::fill`].
-pub(crate) fn fill_items(items: Vec<Item>, filler: &Filler<'_>) -> Result<Vec<Item>> {
-    let item = |item| {
-        Ok(match item {
-            Item::Text(text) => Item::Text(filler.fill(text)?),
-            Item::Message(mut message) => {
-                message.prompt = match message.prompt {
-                    Prompt::Text(prompt) => Prompt::Text(filler.fill(prompt)?),
-                    Prompt::Parts(parts) => Prompt::Parts(map_texts(parts, |text| filler.fill(text))?),
-                    nothing @ (Prompt::Absent | Prompt::Null) => nothing,
-                };
-                Item::Message(message)
+pub(crate) fn fill_items(mut items: Vec<Item>, filler: &Filler<'_>) -> Result<Vec<Item>> {
+    for item in &mut items {
+        match item {
+            Item::Text(text) | Item::Message(Message { prompt: Prompt::Text(text), .. }) => {
+                *text = filler.fill(std::mem::take(text))?;
             }
-            marker @ Item::Marker(_) => marker,
-        })
-    };
-    items.into_iter().map(item).collect()
+            Item::Message(Message { prompt: Prompt::Parts(parts), .. }) => {
+                *parts = map_texts(std::mem::take(parts), |text| filler.fill(text))?;
+            }
+            Item::Message(Message { prompt: Prompt::Absent | Prompt::Null, .. }) | Item::Marker(_) => {}
+        }
+    }
+    Ok(items)
 }
 
 /// Replaces a token in every string and prompt. A list can only replace a token in a string: its items are then put
