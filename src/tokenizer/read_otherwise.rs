@@ -15,6 +15,9 @@ pub(crate) fn read_otherwise(json: &Value) -> Option<String> {
     if let Some(pattern) = steps.into_iter().find_map(first_doubtful_pattern) {
         return Some(format!("the fast library may read {pattern:?} in another way"));
     }
+    if any(&json["pre_tokenizer"], &drops_steps) {
+        return Some("the fast library leaves out what follows the patterns of DeepSeek".to_owned());
+    }
     let is_first = any(&json["pre_tokenizer"], &|step| step["prepend_scheme"] == "first");
     (is_first && any(&json["normalizer"], &removes))
         .then(|| "the fast library takes what is first after normalizing for the first".to_owned())
@@ -33,6 +36,17 @@ fn removes(normalizer: &Value) -> bool {
         Some("Replace") => normalizer["content"] == "",
         _ => false,
     }
+}
+
+/// Whether a pre-tokenizer begins with the three patterns of DeepSeek, as far as the first one tells, and has other steps
+/// behind them than the one that makes characters of bytes.
+fn drops_steps(pre_tokenizer: &Value) -> bool {
+    let Some([digits, _, _, others @ ..]) = pre_tokenizer["pretokenizers"].as_array().map(Vec::as_slice) else {
+        return false;
+    };
+    let only_makes_bytes =
+        |step: &Value| step["type"] == "ByteLevel" && step["use_regex"] == false && step["add_prefix_space"] == false;
+    digits["pattern"]["Regex"] == r"\p{N}{1,3}" && !(others.len() <= 1 && others.iter().all(only_makes_bytes))
 }
 
 fn first_doubtful_pattern(step: &Value) -> Option<&str> {
@@ -132,6 +146,8 @@ fn repetition(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -183,6 +199,20 @@ mod tests {
         let digits = split.replace("a$", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|\\p{L}+|\\p{N}{1,2}|\\s+");
         assert!(said(&digits).is_some_and(|what| what.contains("{1,2}")));
         assert_eq!(said(&digits.replace("{1,2}", "{1,3}")), None);
+        let splits = [r"\p{N}{1,3}", "[一-龥]+", r"\p{L}+"].map(|pattern| json!({"pattern": {"Regex": pattern}}));
+        let bytes = |add: bool| json!({"type": "ByteLevel", "use_regex": false, "add_prefix_space": add});
+        let cut_by = |steps: &[Value]| {
+            let steps = [&splits[..], steps].concat();
+            json!({"pre_tokenizer": {"pretokenizers": steps}})
+        };
+        for (steps, is_otherwise) in [
+            (&[][..], false),
+            (&[bytes(false)], false),
+            (&[bytes(true)], true),
+            (&[json!({"type": "Digits"}), bytes(false)], true),
+        ] {
+            assert_eq!(read_otherwise(&cut_by(steps)).is_some(), is_otherwise, "{steps:?}");
+        }
         let strip = r#"{"normalizer": {"type": "Sequence", "normalizers": [{"type": "Strip"}]},
             "pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "first"}}"#;
         assert!(said(strip).is_some());
