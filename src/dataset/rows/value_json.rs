@@ -19,8 +19,10 @@ impl Value {
     /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) with the column.
     pub fn from_json(json: &str) -> Result<Self> {
         check_nesting(json)?;
-        let parsed: Raw = serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
-        Ok(parsed.0)
+        match serde_json::from_str::<Self>(json) {
+            Ok(value) if !value.has_float() => Ok(value),
+            _ => Ok(serde_json::from_str::<Raw>(json).map_err(|error| wording::in_line(&error))?.0),
+        }
     }
 
     /// The entries of a JSON object as [`Self::from_json`] reads them; none for other JSON.
@@ -29,8 +31,23 @@ impl Value {
         if !json.trim_start().starts_with('{') {
             return Self::from_json(json).map(|_| None);
         }
-        let columns: Entries<Raw> = serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
-        Ok(Some(columns.map(|value| value.0)))
+        match serde_json::from_str::<Entries<Self>>(json) {
+            Ok(columns) if !columns.entries.iter().any(|(_, value)| value.has_float()) => Ok(Some(columns)),
+            _ => {
+                let columns: Entries<Raw> = serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
+                Ok(Some(columns.map(|value| value.0)))
+            }
+        }
+    }
+
+    /// Whether there is a number that may have lost digits, or its sign, unless it was read from raw JSON.
+    fn has_float(&self) -> bool {
+        match self {
+            Self::Float(_) => true,
+            Self::List(items) => items.iter().any(Self::has_float),
+            Self::Dict(entries) => entries.iter().any(|(_, value)| value.has_float()),
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Text(_) => false,
+        }
     }
 }
 
@@ -133,7 +150,61 @@ impl<'de> Deserialize<'de> for Value {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// JSON with all kinds of numbers, strings and keys.
+    fn json() -> impl Strategy<Value = String> {
+        let plain = prop::sample::select(vec![
+            "null",
+            "true",
+            "false",
+            "0",
+            "-0",
+            "-7",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775809",
+            "1.0",
+            "-0.0",
+            "1e400",
+            "2E3",
+            "\"\"",
+            "\"a\"",
+            "\"\\u00e9\\n\"",
+            "\"\\ud800\"",
+            "nul",
+            "01",
+        ]);
+        plain.prop_map(str::to_owned).prop_recursive(4, 32, 4, |inner| {
+            let key = prop::sample::select(vec!["a", "b", "a\\u0062", ""]);
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(|items| format!("[{}]", items.join(", "))),
+                prop::collection::vec((key, inner), 0..4).prop_map(|entries| {
+                    let entries: Vec<String> =
+                        entries.into_iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+                    format!("{{{}}}", entries.join(","))
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_those_of_raw_json(json in json()) {
+            let raw = serde_json::from_str::<Raw>(&json).map(|raw| raw.0);
+            let expected = raw.map_err(|error| wording::in_line(&error).to_string());
+            let found = Value::from_json(&json).map_err(|error| error.to_string());
+            prop_assert_eq!(&found, &expected);
+            if json.starts_with('{') {
+                let row = crate::Row::from_json(&json).map_err(|error| error.to_string());
+                let row = row.map(|row| Value::Dict(row.iter().map(|(name, value)| (name.into(), value.clone())).collect()));
+                prop_assert_eq!(row.is_ok(), expected.is_ok());
+                prop_assert_eq!(row.ok(), expected.ok());
+            }
+        }
+    }
 
     #[test]
     fn too_deep_is_an_error() {
