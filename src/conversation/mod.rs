@@ -33,7 +33,7 @@ pub use content::{Content, ContentPart, TextPart};
 pub(crate) use content::{ContentRef, map_texts};
 pub use media::{Media, MediaKind};
 pub use mode::Mode;
-pub(crate) use others::tools_would_be_lost;
+pub(crate) use others::{MEDIA, media_would_be_lost, tools_would_be_lost};
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
 pub(crate) use white_space::is_space;
 

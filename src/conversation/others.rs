@@ -13,7 +13,7 @@ const HARMLESS: [&str; 5] = ["name", "weight", "id", "annotations", "tool_call_i
 type Refuse = fn(&'static str) -> Error;
 
 /// Keys that would change the prompt unless they are empty, and the error for each.
-const SAID: [(&str, Refuse); 7] = [
+const SAID: [(&str, Refuse); 10] = [
     ("tool_calls", call),
     ("function_call", call),
     ("reasoning_content", thought),
@@ -21,7 +21,13 @@ const SAID: [(&str, Refuse); 7] = [
     ("thinking", thought),
     ("refusal", refusal),
     ("audio", audio),
+    (MEDIA[0], media_would_be_lost),
+    (MEDIA[1], media_would_be_lost),
+    (MEDIA[2], media_would_be_lost),
 ];
+
+/// Keys of media beside the content, or beside the messages.
+pub(crate) const MEDIA: [&str; 3] = ["images", "videos", "audios"];
 
 fn call(key: &'static str) -> Error {
     lost(key, "templates have no place for calls").with_way_out(way_out![
@@ -46,6 +52,13 @@ fn refusal(key: &'static str) -> Error {
 fn audio(key: &'static str) -> Error {
     lost(key, "templates have no place for the sound of an answer")
         .with_way_out("put its transcript in \"content\", or remove the key")
+}
+
+/// The error for media that are not in a content.
+pub(crate) fn media_would_be_lost(key: &'static str) -> Error {
+    lost(key, "only what a content lists has a place in its prompt").with_way_out(
+        "put each of them in \"content\" as a part, such as {\"type\": \"image_url\", \"image_url\": {\"url\": …}}, or remove the key",
+    )
 }
 
 /// The error for tools that no template writes.

@@ -13,12 +13,25 @@ pub(crate) fn without_thoughts(text: &str) -> &str {
     text.rsplit_once(END_OF_THOUGHTS).map_or(text, |(_, said)| said.trim_start_matches('\n'))
 }
 
-/// The content of an answer with these ids, and how many of them were read: up to the first stop id, which ends it. It is
-/// text, without special tokens, if the template works on text.
+/// What becomes of reserved tokens in an answer if the template works on text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReservedTokens {
+    /// They stay, as ids between the text.
+    Kept,
+    /// They are left out, as systems do that decode each answer.
+    LeftOut,
+}
+
+/// The content of an answer with these ids, and how many of them were read: up to the first stop id, which ends it.
 ///
 /// # Errors
 /// Names an id before the stop that is outside the vocabulary.
-pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: bool) -> Result<(Content, usize)> {
+pub(super) fn read(
+    builder: &PromptBuilder,
+    ids: &[TokenId],
+    strip_thoughts: bool,
+    reserved: ReservedTokens,
+) -> Result<(Content, usize)> {
     let is_stop = |id: &TokenId| builder.stop().ids().iter().any(|stop| stop.id == *id);
     let end = ids.iter().position(is_stop);
     let said = &ids[..end.unwrap_or(ids.len())];
@@ -27,11 +40,41 @@ pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: boo
     }
     let said = if strip_thoughts { said_after_thoughts(builder, said)? } else { ContentPart::Ids(said.to_vec()) };
     let content = match said {
-        ContentPart::Ids(ids) if !builder.writes_ids() => Content::Text(builder.tokenizer().decode(&ids, true)?),
+        ContentPart::Ids(ids) if !builder.writes_ids() => match reserved {
+            ReservedTokens::Kept => as_text(builder, &ids)?,
+            ReservedTokens::LeftOut => Content::Text(builder.tokenizer().decode(&ids, true)?),
+        },
         ContentPart::Text(part) if !builder.writes_ids() => Content::Text(part.text),
         part => Content::Parts(vec![part]),
     };
     Ok((content, end.map_or(ids.len(), |end| end + 1)))
+}
+
+/// The text of ids, in which reserved tokens stay ids: as text they would be content, which gives none.
+fn as_text(builder: &PromptBuilder, ids: &[TokenId]) -> Result<Content> {
+    let tokenizer = builder.tokenizer();
+    let is_reserved = |id: &TokenId| builder.is_reserved(*id) && tokenizer.added_token(*id).is_some();
+    if !ids.iter().any(is_reserved) {
+        return Ok(Content::Text(tokenizer.decode(ids, false)?));
+    }
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for run in ids.chunk_by(|left, right| !is_reserved(left) && !is_reserved(right)) {
+        let end = start + run.len();
+        parts.push(match run {
+            [id] if is_reserved(id) => ContentPart::Ids(vec![*id]),
+            _ => {
+                // Some decoders take a space off the begin of what they decode.
+                let (before, through) =
+                    (tokenizer.decode(&ids[..start], false)?, tokenizer.decode(&ids[..end], false)?);
+                match through.strip_prefix(&before) {
+                    Some(text) => ContentPart::text(text),
+                    None => ContentPart::text(tokenizer.decode(run, false)?),
+                }
+            }
+        });
+        start = end;
+    }
+    Ok(Content::Parts(parts))
 }
 
 /// The content of ids after the model's thoughts: as ids if the end of thoughts is a token, else as text.

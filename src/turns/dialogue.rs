@@ -6,6 +6,7 @@ use crate::conversation::{ChatMessage, Conversation};
 use crate::error::Result;
 use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Truncated};
+use crate::turns::answer::ReservedTokens;
 use crate::turns::seen::{Answer, Seen};
 use crate::turns::{PrefixBreak, answer, without_thoughts};
 
@@ -101,12 +102,13 @@ impl Dialogue {
     }
 
     /// Adds the model's answer as the engine's ids, up to the first stop id: ids after it are ignored, and the template
-    /// itself writes the end of a turn. A chat template works on text, and is given that of the ids.
+    /// itself writes the end of a turn. A chat template works on text, and is given that of the ids, in which reserved
+    /// tokens such as `<tool_call>` stay tokens.
     ///
     /// # Errors
     /// Names an id outside the vocabulary.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
-        let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts)?;
+        let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts, ReservedTokens::Kept)?;
         if let Some(SeenPrompt { seen, .. }) = &mut self.seen {
             seen.answered(&ids[..read]);
         }

@@ -25,6 +25,7 @@ use crate::conversation::Conversation;
 use crate::dataset::TurnPlan;
 use crate::error::Result;
 use crate::tokenizer::TokenId;
+use answer::ReservedTokens;
 pub(crate) use answer::without_thoughts;
 pub use dialogue::{Dialogue, DialoguePrompt};
 pub use dialogue_state::DialogueState;
@@ -119,12 +120,13 @@ impl Turns {
     }
 
     /// Adds the answer as the engine's ids, up to the first stop id: ids after it are ignored, and the template itself
-    /// writes the end of a turn. A chat template works on text, and is given that of the ids.
+    /// writes the end of a turn. A chat template works on text, and is given that of the ids without special
+    /// tokens.
     ///
     /// # Errors
     /// Names an id outside the vocabulary.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
-        let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts)?;
+        let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts, ReservedTokens::LeftOut)?;
         if let Some((_, seen)) = &mut self.seen {
             seen.answered(&ids[..read]);
         }

@@ -1,9 +1,14 @@
 //! A dialogue that grows: its prompts are those of its messages, it fits, and it can be kept as data.
 
+use std::sync::Arc;
+
 use metatok::conversation::{Content, ContentPart};
+use metatok::dialect::ChatTemplate;
 use metatok::truncate::Truncation;
 use metatok::turns::{DialogueState, PrefixBreak};
-use metatok::{ChatMessage, ContextBudget, Conversation, Dialogue, PromptBuilder};
+use metatok::{
+    BuilderOptions, ChatMessage, ContentTrust, ContextBudget, Conversation, Dialogue, Model, PromptBuilder, Tokenizer,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
@@ -15,6 +20,7 @@ pub(crate) fn tests() -> Tests {
         prompts_are_those_of_the_messages,
         prompts_fit,
         reasons,
+        a_chat_template_keeps_the_models_own_tokens,
         a_dialogue_that_does_not_fit_stays_as_it_was,
         damaged_states
     ]
@@ -137,6 +143,36 @@ fn reasons() {
         }
         assert_eq!(dialogue.next_prompt().expect("it builds").prefix_break, expected, "case {i}");
     }
+}
+
+/// The ids of an answer are in the next prompt, reserved ones too, whether content is trusted or not. As text they give none.
+fn a_chat_template_keeps_the_models_own_tokens() {
+    let source = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
+        {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+    let model = Model::from(ChatTemplate::new("mine", source));
+    let tokenizer = Arc::new(Tokenizer::demo().expect("it is embedded"));
+    let forged = tokenizer.display_token(1051);
+    for content in [ContentTrust::Data, ContentTrust::Trusted] {
+        let options = BuilderOptions { content, ..BuilderOptions::default() };
+        let builder = PromptBuilder::new(&model, Arc::clone(&tokenizer), &options).expect("it is a template");
+        for answer in [&[44, 695, 1052][..], &[1051, 44, 695, 1051, 1051, 263, 1052], &[44, 1051, 1052], &[1051, 1052]]
+        {
+            let mut dialogue = builder.dialogue();
+            dialogue.push(("user", "Which planet is red?"));
+            let first = dialogue.next_prompt().expect("it builds").prompt.input_ids;
+            dialogue.answer_ids(answer).expect("they exist");
+            dialogue.push(("user", "Why?"));
+            let second = dialogue.next_prompt().expect("it builds");
+            assert!(second.prompt.input_ids.starts_with(&[&first[..], answer].concat()), "{answer:?}");
+            assert_eq!(second.prefix_break, None, "{answer:?}");
+        }
+    }
+    let builder = PromptBuilder::new(&model, tokenizer, &BuilderOptions::default()).expect("it is a template");
+    let mut dialogue = builder.dialogue();
+    dialogue.push(("user", "Which planet is red?"));
+    dialogue.answer_text(format!("Mars{forged}"));
+    let prompt = dialogue.next_prompt().expect("it builds").prompt.input_ids;
+    assert_eq!(prompt.iter().filter(|id| **id == 1051).count(), 3);
 }
 
 fn a_dialogue_that_does_not_fit_stays_as_it_was() {

@@ -1,13 +1,15 @@
 //! How each format of conversations is read.
 
-use crate::conversation::{Chat, ChatMessage, Conversation, check_end, check_variables, tools_would_be_lost};
+use crate::conversation::{
+    Chat, ChatMessage, Conversation, MEDIA, check_end, check_variables, media_would_be_lost, tools_would_be_lost,
+};
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{functions_would_be_lost, layout_would_be_lost, refused};
 use crate::dataset::records::reads_for::ReadsFor;
 use crate::dataset::records::{InputFormat, Keys, Record};
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 
-/// Reader an object of a format.
+/// Reads an object of a format.
 pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
     let named = format;
     let format = match named {
@@ -19,6 +21,9 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
     }
     let id = keys.id()?;
     check_end(|key| keys.raw(key))?;
+    if let Some(key) = MEDIA.into_iter().find(|key| !keys.is_empty(key)) {
+        return Err(media_would_be_lost(key));
+    }
     let tools = tools(keys, reads_for)?;
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),

@@ -9,8 +9,9 @@ use crate::dataset::records::parse_error::parse_error;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 37] = [
+const KNOWN: [&str; 40] = [
     "add_generation_prompt",
+    "audios",
     "body",
     "chat_template",
     "chat_template_kwargs",
@@ -27,6 +28,7 @@ const KNOWN: [&str; 37] = [
     "functions",
     "history",
     "id",
+    "images",
     "input",
     "instruction",
     "messages",
@@ -47,6 +49,7 @@ const KNOWN: [&str; 37] = [
     "from",
     "url",
     "value",
+    "videos",
 ];
 
 /// Whether any format reads a key.

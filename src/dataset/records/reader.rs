@@ -6,7 +6,7 @@ use crate::dataset::records::{InputFormat, Keys, Record, formats, plain_chat};
 use crate::dataset::source::check_nesting;
 use crate::error::{ErrorKind, Result};
 
-/// Reader records.
+/// Reads records.
 ///
 /// ```
 /// use metatok::dataset::records::{InputFormat, RecordReader};
@@ -24,7 +24,7 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
-    /// Reader records of this format.
+    /// Reads records of this format.
     pub fn new(format: InputFormat) -> Self {
         Self { format, reads_for: ReadsFor::Template }
     }
@@ -49,7 +49,7 @@ impl RecordReader {
         self.reads_for == ReadsFor::ChatTemplate
     }
 
-    /// Reader a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys that the format
+    /// Reads a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys that the format
     /// does not have are ignored.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl RecordReader {
 }
 
 impl<'a> Record<'a> {
-    /// Reader a record of any format, see [`RecordReader`].
+    /// Reads a record of any format, see [`RecordReader`].
     ///
     /// # Errors
     /// The same as for [`RecordReader::parse`].

@@ -1,26 +1,32 @@
 //! The variables of a chat template: what a conversation brings, and what the model does.
 
+use foldhash::HashMap;
 use jiff::civil::DateTime;
 use minijinja::Value;
 
-use crate::conversation::{ChatMessage, Content, ContentPart, Conversation};
+use crate::conversation::{self, ChatMessage, Content, ContentPart, Conversation, check_variables};
 use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::chat_template::environment::NOW;
 use crate::dialect::chat_template::marks::{Owner, first_mark};
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::{Dict, List, Values};
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
+use crate::tokenizer::TokenId;
 
 /// What a template is rendered with, in addition to its own variables.
 #[derive(Clone, Copy)]
 pub(super) struct Chat<'c> {
     pub(super) messages: &'c [ChatMessage],
+    pub(super) added: &'c Added,
     pub(super) tools: Option<&'c serde_json::Value>,
     pub(super) documents: Option<&'c serde_json::Value>,
     /// Variables that come before the template's own.
     pub(super) kwargs: Option<&'c serde_json::Map<String, serde_json::Value>>,
     pub(super) add_generation_prompt: bool,
 }
+
+/// The texts of added tokens, by id.
+pub(super) type Added = HashMap<TokenId, String>;
 
 /// Whose marked text it is: the message with this index, or, first, nobody's in particular.
 pub(super) fn message_of(owner: Owner) -> Option<u32> {
@@ -36,8 +42,9 @@ impl<'c> Chat<'c> {
     /// The messages of a conversation.
     ///
     /// # Errors
-    /// [`ErrorKind::Conversation`] for a string or a prompt list, and for token ids in a message.
-    pub(super) fn of(conversation: &'c Conversation, add_generation_prompt: bool) -> Result<Self> {
+    /// [`ErrorKind::Conversation`] for a string or a prompt list, and for token ids in a message that are not among the
+    /// added ones, or beside media.
+    pub(super) fn of(conversation: &'c Conversation, added: &'c Added, add_generation_prompt: bool) -> Result<Self> {
         let (messages, more) = match conversation {
             Conversation::Messages(messages) => (messages, None),
             Conversation::Chat(chat) => (&chat.messages, Some(&**chat)),
@@ -49,16 +56,15 @@ impl<'c> Chat<'c> {
             }
         };
         for (i, message) in messages.iter().enumerate() {
-            if matches!(&message.content, Content::Parts(parts) if parts.iter().any(|part| matches!(part, ContentPart::Ids(_))))
-            {
-                let what = "the message has token ids, but a chat template works on text";
-                return Err(ErrorKind::Conversation(what.into())
-                    .with_way_out("give the answer as text")
-                    .at(Place::Message(i)));
-            }
+            check_ids(&message.content, added).at(Place::Message(i))?;
+        }
+        if let Some(chat) = more {
+            check_lists(chat)?;
+            check_variables(&chat.chat_template_kwargs).at("chat_template_kwargs")?;
         }
         Ok(Self {
             messages,
+            added,
             tools: more.and_then(|chat| chat.tools.as_ref()),
             documents: more.and_then(|chat| chat.documents.as_ref()),
             kwargs: more.map(|chat| &chat.chat_template_kwargs),
@@ -81,8 +87,8 @@ impl<'c> Chat<'c> {
         let values = |owner| Values { owner: is_unmarked.map(|_| owner), is_unmarked: is_unmarked.unwrap_or(&nothing) };
         let mut variables = Dict(Vec::with_capacity(12));
         let messages = self.messages.iter().enumerate();
-        let messages =
-            messages.map(|(i, message)| of_message(message, values(Owner::new(i + 1))).at(Place::Message(i)));
+        let messages = messages
+            .map(|(i, message)| of_message(message, self.added, values(Owner::new(i + 1))).at(Place::Message(i)));
         variables.insert("messages", Value::from_object(List(messages.collect::<Result<_>>()?)));
         let of_all = |json: Option<&serde_json::Value>| json.map_or(Value::from(()), |json| values(shared()).of(json));
         variables.insert("tools", of_all(self.tools));
@@ -114,17 +120,21 @@ impl<'c> Chat<'c> {
 
     /// Whether some text of it could become part of a reserved token.
     pub(super) fn could_forge(self, touches: &Touches) -> bool {
-        let in_message = |message: &ChatMessage| match &message.content {
-            Content::Text(text) if message.others.is_empty() => {
-                (!is_known_role(&message.role) && touches.by(&message.role)) || touches.by_content(text)
-            }
-            _ => in_message(message, &mut |text| touches.by(text)),
-        };
-        self.messages.iter().any(in_message)
+        self.first_forger(touches).is_some()
             || [self.tools, self.documents]
                 .into_iter()
                 .flatten()
                 .any(|json| in_json(json, &mut |text| touches.by(text)))
+    }
+
+    /// The first message of which that holds.
+    pub(super) fn first_forger(self, touches: &Touches) -> Option<usize> {
+        self.messages.iter().position(|message| match &message.content {
+            Content::Text(text) if message.others.is_empty() => {
+                (!is_known_role(&message.role) && touches.by(&message.role)) || touches.by_content(text)
+            }
+            _ => in_message(message, &mut |text| touches.by(text)),
+        })
     }
 
     /// Whether some text of it, down to the names in its tools, is like this.
@@ -132,6 +142,44 @@ impl<'c> Chat<'c> {
         self.messages.iter().any(|message| in_message(message, is))
             || [self.tools, self.documents].into_iter().flatten().any(|json| in_json(json, is))
     }
+}
+
+/// Tools and documents are lists of objects, as transformers demands.
+fn check_lists(chat: &conversation::Chat) -> Result<()> {
+    for (key, value) in [("tools", &chat.tools), ("documents", &chat.documents)] {
+        let is_list = |value: &serde_json::Value| {
+            value.as_array().is_some_and(|items| items.iter().all(serde_json::Value::is_object))
+        };
+        if let Some(value) = value.as_ref().filter(|value| !value.is_null() && !is_list(value)) {
+            let what = format!("{key:?} must be a list of objects, not {}", shown(value));
+            return Err(ErrorKind::Conversation(what).into());
+        }
+    }
+    Ok(())
+}
+
+/// The begin of a value, for an error.
+fn shown(value: &serde_json::Value) -> String {
+    let json = value.to_string();
+    match json.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &json[..end]),
+        None => json,
+    }
+}
+
+/// Token ids in a message stand for added tokens, which a model wrote between its text.
+fn check_ids(content: &Content, added: &Added) -> Result<()> {
+    let Content::Parts(parts) = content else { return Ok(()) };
+    let ids = parts.iter().filter_map(|part| match part {
+        ContentPart::Ids(ids) => Some(ids),
+        ContentPart::Text(_) | ContentPart::Media(_) => None,
+    });
+    let is_text = parts.iter().all(|part| !matches!(part, ContentPart::Media(_)));
+    if ids.clone().next().is_none() || is_text && ids.flatten().all(|id| added.contains_key(id)) {
+        return Ok(());
+    }
+    let what = "the message has token ids, but a chat template works on text";
+    Err(ErrorKind::Conversation(what.into()).with_way_out("give the answer as text"))
 }
 
 fn in_message(message: &ChatMessage, is: &mut dyn FnMut(&str) -> bool) -> bool {
@@ -164,7 +212,7 @@ fn has(message: &ChatMessage, key: &str) -> bool {
     message.others.get(key).is_some_and(|value| !value.is_null())
 }
 
-fn of_message(message: &ChatMessage, values: Values<'_>) -> Result<Value> {
+fn of_message(message: &ChatMessage, added: &Added, values: Values<'_>) -> Result<Value> {
     let mut entries = Dict(Vec::with_capacity(4 + message.others.len()));
     // Transformers gives reasoning under each name that templates know.
     let reasoning = REASONING.iter().find_map(|name| message.others.get(*name).filter(|value| !value.is_null()));
@@ -176,6 +224,14 @@ fn of_message(message: &ChatMessage, values: Values<'_>) -> Result<Value> {
     entries.insert("role", role);
     let content = match &message.content {
         Content::Text(text) => Some(values.text(text)),
+        Content::Parts(parts) if parts.iter().any(|part| matches!(part, ContentPart::Ids(_))) => {
+            let text = parts.iter().map(|part| match part {
+                ContentPart::Text(part) => values.marked(&part.text),
+                ContentPart::Ids(ids) => ids.iter().filter_map(|id| added.get(id)).map(String::as_str).collect(),
+                ContentPart::Media(_) => String::new(),
+            });
+            Some(Value::from(text.collect::<String>()))
+        }
         Content::Parts(parts) => {
             let json = serde_json::to_value(parts).map_err(|error| ErrorKind::Conversation(error.to_string()))?;
             Some(values.of(&json))

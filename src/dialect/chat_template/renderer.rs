@@ -5,11 +5,11 @@ use jiff::civil::DateTime;
 use crate::compile::Atom;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode, is_space};
 use crate::dialect::chat_template::compiled::Compiled;
-use crate::dialect::chat_template::context::{Chat, message_of};
+use crate::dialect::chat_template::context::{Added, Chat, message_of};
 use crate::dialect::chat_template::marks::{Marked, has_marks};
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::{ChatTemplate, source};
-use crate::error::{ErrorKind, Result, Setting, way_out};
+use crate::error::{ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{
     Element, FinalMessage, Omissions, Part, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score,
 };
@@ -22,6 +22,7 @@ pub struct ChatTemplateRenderer {
     template: ChatTemplate,
     compiled: Compiled,
     used: Vec<TokenId>,
+    added: Added,
     stop: StopCriteria,
     /// What content must not touch where its place in the text is unknown; none if content is trusted.
     touches: Option<Touches>,
@@ -44,8 +45,9 @@ impl ChatTemplateRenderer {
         let reserved = tokenizer.added_tokens().filter(|token| token.special || used.contains(&token.id));
         let reserved = reserved.filter(|token| !token.is_white_space());
         let touches = Some(Touches::new(reserved, &sources().map(String::as_str).collect::<Vec<_>>())?);
+        let added = tokenizer.added_tokens().map(|token| (token.id, token.content.clone())).collect();
         let stop = StopCriteria::default();
-        let mut renderer = Self { template: template.clone(), compiled, used, stop, touches };
+        let mut renderer = Self { template: template.clone(), compiled, used, added, stop, touches };
         if let Some(id) = renderer.end_of_answer(tokenizer) {
             renderer.stop.add_id(id, StopSource::ChatTemplate);
         }
@@ -81,11 +83,11 @@ impl ChatTemplateRenderer {
     /// # Errors
     /// [`ErrorKind::Conversation`] with what the template refuses.
     pub fn text(&self, conversation: &Conversation, mode: Mode) -> Result<String> {
-        self.plain(Chat::of(conversation, mode == Mode::Generate)?, self.compiled.now())
+        self.plain(Chat::of(conversation, &self.added, mode == Mode::Generate)?, self.compiled.now())
     }
 
     fn plain(&self, chat: Chat<'_>, now: Option<DateTime>) -> Result<String> {
-        let way_out = || without_text(chat);
+        let way_out = || hard_to_write(chat);
         self.compiled.render(chat.variables(&self.template, now, None)?, chat.tools.is_some(), way_out)
     }
 
@@ -95,7 +97,9 @@ impl ChatTemplateRenderer {
             return Ok(None);
         }
         let is_name = |text: &str| self.compiled.literals.contains(text) && source::is_name(text);
-        let placings: [&dyn Fn(&str) -> bool; 2] = [&|_| false, &is_name];
+        // What becomes part of no token needs no mark. Templates compare the ids of calls, and sort the names of arguments.
+        let is_harmless = |text: &str| self.touches.as_ref().is_some_and(|touches| !touches.by(text));
+        let placings: [&dyn Fn(&str) -> bool; 3] = [&|_| false, &is_name, &is_harmless];
         for is_unmarked in placings {
             let variables = chat.variables(&self.template, now, Some(is_unmarked))?;
             let rendered = self.compiled.render(variables, chat.tools.is_some(), || None);
@@ -131,7 +135,13 @@ impl ChatTemplateRenderer {
                     segments.text(&text[bytes], part);
                 }
             }
-            None if could_forge => return Err(ambiguous(chat)),
+            None if could_forge => {
+                let error = ambiguous(chat);
+                return Err(match chat.first_forger(touches) {
+                    Some(message) => error.at(Place::Message(message)),
+                    None => error,
+                });
+            }
             None => segments.template(text),
         }
         Ok(text)
@@ -147,6 +157,9 @@ fn tagged(message: &ChatMessage) -> Option<(Content, String)> {
         Content::Text(text) => Some((Content::Text(format!("{text}{TAG}")), text.clone())),
         Content::Parts(parts) => {
             let mut parts = parts.clone();
+            if let Some(ContentPart::Ids(_)) = parts.last() {
+                parts.push(ContentPart::text(""));
+            }
             let last = parts.iter_mut().rev().find_map(|part| match part {
                 ContentPart::Text(part) => Some(part),
                 ContentPart::Media(_) | ContentPart::Ids(_) => None,
@@ -168,10 +181,13 @@ fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
         let what = "the chat template does not write the last message, so there is no answer to continue";
         return Err(ErrorKind::Conversation(what.into()).into());
     };
+    // The blank after the tag may be the template's own.
+    let begins_with_blank = |segment: &Segment<'_>| matches!(segment.atom, Atom::Text(text) if text.starts_with(' '));
+    let blank_follows = segments.list.get(place + 1).is_some_and(begins_with_blank);
     segments.list.truncate(place + 1);
     while let Some(Segment { atom: Atom::Text(text), part }) = segments.list.pop() {
         let (text, is_trimmed) = match text.rfind(tag) {
-            Some(at) => (&text[..at], !text[at..].starts_with(TAG)),
+            Some(at) => (&text[..at], !(text[at..].starts_with(TAG) || text.ends_with(tag) && blank_follows)),
             None => (text, true),
         };
         let kept = if is_trimmed { text.trim_end_matches(is_space) } else { text };
@@ -185,9 +201,19 @@ fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What to do about the first message that many templates cannot write: without content, or with a list of parts.
-fn without_text(chat: Chat<'_>) -> Option<String> {
-    chat.messages.iter().enumerate().find_map(|(number, message)| match &message.content {
+/// What to do about the first message that many templates cannot write: with the arguments of a call as a string, without
+/// content, or with a list of parts.
+fn hard_to_write(chat: Chat<'_>) -> Option<String> {
+    let has_string = |message: &ChatMessage| {
+        let calls = message.others.get("tool_calls").and_then(|calls| calls.as_array());
+        calls.into_iter().flatten().any(|call| call.pointer("/function/arguments").is_some_and(|it| it.is_string()))
+    };
+    let of_call = chat.messages.iter().position(has_string).map(|number| {
+        format!(
+            "message {number} has a call whose arguments are a string; if the template needs an object, write the JSON itself"
+        )
+    });
+    let of_content = chat.messages.iter().enumerate().find_map(|(number, message)| match &message.content {
         Content::Text(_) => None,
         Content::Null => {
             Some(format!("message {number} has no content; if the template needs one, write \"content\": \"\""))
@@ -195,7 +221,9 @@ fn without_text(chat: Chat<'_>) -> Option<String> {
         Content::Parts(_) => {
             Some(format!("message {number} has a list of parts; if the template needs one text, write them as one"))
         }
-    })
+    });
+    let all: Vec<String> = of_call.into_iter().chain(of_content).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn ambiguous(chat: Chat<'_>) -> crate::Error {
@@ -217,7 +245,7 @@ fn ambiguous(chat: Chat<'_>) -> crate::Error {
 
 impl Renderer for ChatTemplateRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
-        self.write(Chat::of(conversation, mode == Mode::Generate)?, segments).map(|_| ())
+        self.write(Chat::of(conversation, &self.added, mode == Mode::Generate)?, segments).map(|_| ())
     }
 
     fn writes_all_keys(&self) -> bool {
@@ -267,7 +295,7 @@ impl Renderer for ChatTemplateRenderer {
 
 impl FinalMessage for ChatTemplateRenderer {
     fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
-        let chat = Chat::of(conversation, false)?;
+        let chat = Chat::of(conversation, &self.added, false)?;
         let last =
             chat.messages.last().filter(|last| self.speaks_for_model(&last.role)).ok_or_else(nothing_to_continue)?;
         let mut messages = chat.messages.to_vec();
@@ -285,7 +313,7 @@ impl FinalMessage for ChatTemplateRenderer {
     }
 
     fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
-        let chat = Chat::of(conversation, true)?;
+        let chat = Chat::of(conversation, &self.added, true)?;
         let is_models = |last: &&ChatMessage| self.speaks_for_model(&last.role);
         let messages = conversation.messages().unwrap_or_default();
         let answer = messages.last().filter(is_models).ok_or_else(nothing_to_score)?;

@@ -49,9 +49,14 @@ impl Values<'_> {
 
     /// A text, with marks unless it gets none.
     pub(super) fn text(self, text: &str) -> Value {
+        Value::from(self.marked(text))
+    }
+
+    /// The same as a string.
+    pub(super) fn marked(self, text: &str) -> String {
         match self.owner {
-            Some(owner) if !(self.is_unmarked)(text) => Value::from(mark(text, owner)),
-            _ => Value::from(text),
+            Some(owner) if !(self.is_unmarked)(text) => mark(text, owner),
+            _ => text.to_owned(),
         }
     }
 }
