@@ -45,6 +45,9 @@ impl Assembler {
 }
 
 fn not_at_the_end() -> crate::Error {
-    let what = "the scored answer is not at the end of the prompt, which was turned into messages first";
-    ErrorKind::Conversation(what.into()).with_way_out(way_out!["lay it out with ", Setting::LAYOUT.set_to("chat")])
+    let what = "the scored text is not content at the end of the prompt";
+    ErrorKind::Conversation(what.into()).with_way_out(way_out![
+        "score what the last message ends with; a dataset's prompt that was turned into messages is laid out with ",
+        Setting::LAYOUT.set_to("chat")
+    ])
 }

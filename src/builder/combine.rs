@@ -1,5 +1,6 @@
 //! A builder of its parts: a model or a format of your own, a tokenizer, and options.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::assemble::{ContentTrust, Detail, Placeholders};
@@ -8,7 +9,7 @@ use crate::builder::reserving::assembler;
 use crate::builder::stops::add_stops;
 use crate::builder::{PromptBuilder, Shared, Shortcut};
 use crate::compile::{CompiledTemplate, Compiler};
-use crate::dialect::{ChatTemplateRenderer, ConversationRenderer, Model};
+use crate::dialect::{ChatTemplateRenderer, ConversationRenderer, Model, ModelChoice};
 use crate::error::{At, Place, Result, Setting, Warning, WayOut, way_out};
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
 use crate::template::MetaTemplate;
@@ -163,8 +164,8 @@ impl PromptBuilder {
         Ok(Self { shared: Arc::new(shared), detail, continue_final_message, takes_prepared: false })
     }
 
-    /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them. A tokenizer with its
-    /// own chat template is loaded with [`ModelChoice`](crate::dialect::ModelChoice).
+    /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them, or a folder with a
+    /// tokenizer that has its own chat template. [`ModelChoice`] has more to choose from.
     ///
     /// # Errors
     /// Errors of loading either, or of [`Self::new`].
@@ -187,9 +188,17 @@ impl PromptBuilder {
     /// # Errors
     /// The same as for [`Self::load`].
     pub fn load_with(model: &str, options: &BuilderOptions) -> Result<Self> {
-        let model = Model::load(model)?;
-        let tokenizer = Arc::new(model.load_tokenizer()?);
-        Self::new(&model, tokenizer, options)
+        let (model, tokenizer) = match Model::load(model) {
+            Ok(model) => {
+                let tokenizer = model.load_tokenizer()?;
+                (model, tokenizer)
+            }
+            Err(_) if Path::new(model).join("tokenizer.json").is_file() => {
+                ModelChoice { tokenizer: Some(model), ..ModelChoice::default() }.load()?
+            }
+            Err(error) => return Err(error),
+        };
+        Self::new(&model, Arc::new(tokenizer), options)
     }
 
     /// The embedded demo model: a small tokenizer and its template, for trying things without a network.
@@ -198,5 +207,24 @@ impl PromptBuilder {
     /// None that a user could cause.
     pub fn demo() -> Result<Self> {
         Self::load("demo")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_brings_its_chat_template() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/demo");
+        std::fs::copy(demo.join("tokenizer.json"), folder.path().join("tokenizer.json")).expect("it is there");
+        let name = folder.path().to_string_lossy();
+        let error = PromptBuilder::load(&name).expect_err("there is no template").to_string();
+        assert!(error.contains("chat template"), "{error}");
+        let template = "{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}";
+        std::fs::write(folder.path().join("chat_template.jinja"), template).expect("there is room");
+        let builder = PromptBuilder::load(&name).expect("it has a template");
+        assert_eq!(builder.build_messages(&[("user", "Mars")]).expect("it builds").input_ids, [1051, 44, 695]);
     }
 }

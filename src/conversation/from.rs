@@ -48,9 +48,9 @@ impl<M: Into<ChatMessage>, const N: usize> From<[M; N]> for Conversation {
     }
 }
 
-impl From<Vec<ChatMessage>> for Conversation {
-    fn from(messages: Vec<ChatMessage>) -> Self {
-        Self::Messages(messages)
+impl<M: Into<ChatMessage>> From<Vec<M>> for Conversation {
+    fn from(messages: Vec<M>) -> Self {
+        messages.into_iter().collect()
     }
 }
 

@@ -65,6 +65,7 @@ impl From<StopLists> for StopCriteria {
     fn from(StopLists { ids, strings }: StopLists) -> Self {
         let mut criteria = Self::default();
         for StopId { id, sources } in ids {
+            criteria.place_of(id);
             sources.into_iter().for_each(|source| criteria.add_id(id, source));
         }
         strings.iter().for_each(|string| criteria.add_string(string));
@@ -125,14 +126,20 @@ impl fmt::Display for StopSource {
 impl StopCriteria {
     /// Adds an id from `source`.
     pub fn add_id(&mut self, id: TokenId, source: StopSource) {
-        let place = *self.places.entry(id).or_insert(self.ids.len());
-        if place == self.ids.len() {
-            self.ids.push(StopId { id, sources: Vec::new() });
-        }
+        let place = self.place_of(id);
         let stop = &mut self.ids[place];
         if let Err(at) = stop.sources.binary_search(&source) {
             stop.sources.insert(at, source);
         }
+    }
+
+    /// Where an id is, which is added if it is new.
+    fn place_of(&mut self, id: TokenId) -> usize {
+        let place = *self.places.entry(id).or_insert(self.ids.len());
+        if place == self.ids.len() {
+            self.ids.push(StopId { id, sources: Vec::new() });
+        }
+        place
     }
 
     /// Adds a stop string. An empty one would stop at once, so it is ignored.
@@ -160,5 +167,18 @@ impl StopCriteria {
     /// Whether nothing ever stops.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty() && self.strings.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_without_a_source_stops_too() {
+        let json = r#"{"ids":[{"id":5,"sources":[]}],"strings":[]}"#;
+        let criteria: StopCriteria = serde_json::from_str(json).expect("it is written so");
+        assert_eq!(criteria.stop_token_ids().collect::<Vec<_>>(), [5]);
+        assert_eq!(serde_json::to_string(&criteria).expect("it is data"), json);
     }
 }
