@@ -80,11 +80,16 @@ const LONGEST_PATH: usize = 200;
 
 /// Where in a file it is, in few words however deep.
 pub(crate) fn key_path(path: &serde_path_to_error::Path) -> String {
-    let path = path.to_string();
-    match path.char_indices().nth(LONGEST_PATH) {
-        Some((end, _)) => format!("{}…", &path[..end]),
-        None => path,
+    shortened(path.to_string(), LONGEST_PATH)
+}
+
+/// A text with so many characters at most, and a sign that there are more.
+pub(crate) fn shortened(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text.push('…');
     }
+    text
 }
 
 /// A message without the names of types, or unchanged if it has none.

@@ -1,5 +1,7 @@
 //! A server's message as it is shown: on one line, shortened, and without what was sent in headers.
 
+use crate::wording::shortened;
+
 /// The longest message of a server that is shown, in characters.
 const LONGEST: usize = 300;
 
@@ -39,11 +41,7 @@ impl Secrets {
     fn shown(&self, text: &str) -> String {
         let text = self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match text.char_indices().nth(LONGEST) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None if text.is_empty() => "nothing".into(),
-            None => text,
-        }
+        if text.is_empty() { "nothing".into() } else { shortened(text, LONGEST) }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::builder::PromptBuilder;
 use crate::conversation::{Content, ContentPart};
 use crate::error::Result;
-use crate::tokenizer::TokenId;
+use crate::tokenizer::{TokenId, Tokenizer};
 
 /// The end of a model's thoughts.
 const END_OF_THOUGHTS: &str = "</think>";
@@ -14,7 +14,7 @@ pub(crate) fn without_thoughts(text: &str) -> &str {
 }
 
 /// What becomes of reserved tokens in an answer if the template works on text.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum ReservedTokens {
     /// They stay, as ids between the text.
     Kept,
@@ -57,24 +57,24 @@ fn as_text(builder: &PromptBuilder, ids: &[TokenId]) -> Result<Content> {
     if !ids.iter().any(is_reserved) {
         return Ok(Content::Text(tokenizer.decode(ids, false)?));
     }
-    let (mut parts, mut start) = (Vec::new(), 0);
+    let (mut parts, mut before) = (Vec::new(), &[][..]);
     for run in ids.chunk_by(|left, right| !is_reserved(left) && !is_reserved(right)) {
-        let end = start + run.len();
         parts.push(match run {
             [id] if is_reserved(id) => ContentPart::Ids(vec![*id]),
-            _ => {
-                // Some decoders take a space off the begin of what they decode.
-                let (before, through) =
-                    (tokenizer.decode(&ids[..start], false)?, tokenizer.decode(&ids[..end], false)?);
-                match through.strip_prefix(&before) {
-                    Some(text) => ContentPart::text(text),
-                    None => ContentPart::text(tokenizer.decode(run, false)?),
-                }
-            }
+            _ => ContentPart::text(text_after(tokenizer, before, run)?),
         });
-        start = end;
+        before = run;
     }
     Ok(Content::Parts(parts))
+}
+
+/// The text of ids behind others: some decoders take a space off the begin of what they decode.
+fn text_after(tokenizer: &Tokenizer, before: &[TokenId], ids: &[TokenId]) -> Result<String> {
+    let (head, whole) = (tokenizer.decode(before, false)?, tokenizer.decode(&[before, ids].concat(), false)?);
+    match whole.strip_prefix(&head) {
+        Some(text) => Ok(text.to_owned()),
+        None => tokenizer.decode(ids, false),
+    }
 }
 
 /// The content of ids after the model's thoughts: as ids if the end of thoughts is a token, else as text.

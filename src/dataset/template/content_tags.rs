@@ -3,9 +3,12 @@
 use crate::conversation::MediaKind;
 use crate::dataset::rows::Value;
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
+use crate::wording::shortened;
 
 /// Ends every fragment.
 const END: &str = "<AIS_CONTENT_TAG>";
+/// So much of a value is shown in an error.
+const LONGEST: usize = 64;
 
 /// The kind of a fragment. The order is that in which AISBench looks for the tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,7 +84,10 @@ impl Fragment {
                 Some(fragment) => fragments.push(fragment),
                 None if piece.trim().is_empty() => {}
                 None => {
-                    let what = format!("the text {:?} is outside the tags and would be lost", shortened(piece));
+                    let what = format!(
+                        "the text {:?} is outside the tags and would be lost",
+                        shortened(piece.to_owned(), LONGEST)
+                    );
                     return Err(ErrorKind::Row(what).with_way_out(way_out![
                         format!("put <AIS_TEXT_START> before it and {END} after it ("),
                         Setting::COMPAT,
@@ -124,8 +130,10 @@ impl Fragment {
                 items.iter().enumerate().map(|(i, item)| Self::of_item(item).at(format_args!("[{i}]"))).collect()
             }
             other => {
-                let what =
-                    format!("expected a string with tags or a list of fragments, not {}", shortened(&other.repr()));
+                let what = format!(
+                    "expected a string with tags or a list of fragments, not {}",
+                    shortened(other.repr(), LONGEST)
+                );
                 Err(ErrorKind::Row(what).into())
             }
         }
@@ -144,17 +152,9 @@ impl Fragment {
         FragmentKind::ALL.into_iter().find_map(of).ok_or_else(|| {
             let what = format!(
                 "a fragment must be a string, or {{\"text\": \"…\"}} with text, image, video or audio, not {}",
-                shortened(&item.repr())
+                shortened(item.repr(), LONGEST)
             );
             ErrorKind::Row(what).into()
         })
-    }
-}
-
-/// The beginning of a text that may be long.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(64) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -12,6 +12,7 @@ use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::{Dict, List, Values};
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 use crate::tokenizer::TokenId;
+use crate::wording::shortened;
 
 /// What a template is rendered with, in addition to its own variables.
 #[derive(Clone, Copy)]
@@ -144,6 +145,9 @@ impl<'c> Chat<'c> {
     }
 }
 
+/// So much of a value is shown in an error.
+const LONGEST: usize = 60;
+
 /// Tools and documents are lists of objects, as transformers demands.
 fn check_lists(chat: &conversation::Chat) -> Result<()> {
     for (key, value) in [("tools", &chat.tools), ("documents", &chat.documents)] {
@@ -151,20 +155,11 @@ fn check_lists(chat: &conversation::Chat) -> Result<()> {
             value.as_array().is_some_and(|items| items.iter().all(serde_json::Value::is_object))
         };
         if let Some(value) = value.as_ref().filter(|value| !value.is_null() && !is_list(value)) {
-            let what = format!("{key:?} must be a list of objects, not {}", shown(value));
+            let what = format!("{key:?} must be a list of objects, not {}", shortened(value.to_string(), LONGEST));
             return Err(ErrorKind::Conversation(what).into());
         }
     }
     Ok(())
-}
-
-/// The begin of a value, for an error.
-fn shown(value: &serde_json::Value) -> String {
-    let json = value.to_string();
-    match json.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &json[..end]),
-        None => json,
-    }
 }
 
 /// Token ids in a message stand for added tokens, which a model wrote between its text.

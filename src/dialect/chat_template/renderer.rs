@@ -92,13 +92,13 @@ impl ChatTemplateRenderer {
     }
 
     /// The same text with the places of what the conversation brings; none if they cannot be known.
-    fn marked(&self, chat: Chat<'_>, now: Option<DateTime>, text: &str) -> Result<Option<Marked>> {
+    fn marked(&self, chat: Chat<'_>, touches: &Touches, now: Option<DateTime>, text: &str) -> Result<Option<Marked>> {
         if chat.first_mark().is_some() || has_marks(text) {
             return Ok(None);
         }
         let is_name = |text: &str| self.compiled.literals.contains(text) && source::is_name(text);
         // What becomes part of no token needs no mark. Templates compare the ids of calls, and sort the names of arguments.
-        let is_harmless = |text: &str| self.touches.as_ref().is_some_and(|touches| !touches.by(text));
+        let is_harmless = |text: &str| !touches.by(text);
         let placings: [&dyn Fn(&str) -> bool; 3] = [&|_| false, &is_name, &is_harmless];
         for is_unmarked in placings {
             let variables = chat.variables(&self.template, now, Some(is_unmarked))?;
@@ -123,7 +123,7 @@ impl ChatTemplateRenderer {
         };
         // Most content touches nothing, and marks cost a second rendering.
         let could_forge = chat.could_forge(touches);
-        let marked = if could_forge || segments.needs_origins { self.marked(chat, now, &text)? } else { None };
+        let marked = if could_forge || segments.needs_origins { self.marked(chat, touches, now, &text)? } else { None };
         let text = segments.owned(text);
         match marked {
             Some(marked) => {
