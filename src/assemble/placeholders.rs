@@ -1,7 +1,7 @@
 //! Placeholders for images, audio and video, once a tokenizer is known.
 
 use crate::compile::{Atom, Compiler};
-use crate::conversation::{Conversation, MediaKind};
+use crate::conversation::{ContentPart, Conversation, MediaKind, unknown_type};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{Element, Segment, Segments};
 use crate::template::{Multimodal, Placeholder};
@@ -88,8 +88,12 @@ impl Placeholders {
     fn of(&self, segment: &Segment<'_>, conversation: &Conversation) -> Result<&[Atom]> {
         let message = segment.part.message.unwrap_or_default();
         let part = segment.part.content_part.unwrap_or_default();
-        let media = conversation.media_at(message as usize, part as usize).ok_or_else(|| {
-            ErrorKind::Template("the renderer leaves a place for an image, audio or video that does not exist".into())
+        let part = conversation.part_at(message as usize, part as usize);
+        let media = part.and_then(ContentPart::as_media).ok_or_else(|| match part.and_then(ContentPart::other_type) {
+            Some(other) => ErrorKind::Conversation(unknown_type(other)),
+            None => ErrorKind::Template(
+                "the renderer leaves a place for an image, audio or video that does not exist".into(),
+            ),
         });
         let media = media.at(Place::Message(message as usize))?;
         let kind = media.kind;

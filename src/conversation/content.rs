@@ -43,6 +43,8 @@ pub enum ContentPart {
     /// generation prompt, after which the model gave them. They are never read from JSON, because no text and no
     /// message may forge them.
     Ids(Vec<TokenId>),
+    /// A part that only some chat templates know, such as Mistral's `{"type": "thinking", …}`: all its keys.
+    Other(serde_json::Map<String, serde_json::Value>),
 }
 
 /// A text part.
@@ -107,7 +109,7 @@ impl Content {
         };
         text.into_iter().chain(parts.iter().filter_map(|part| match part {
             ContentPart::Text(part) => Some(part.text.as_str()),
-            ContentPart::Media(_) | ContentPart::Ids(_) => None,
+            ContentPart::Media(_) | ContentPart::Ids(_) | ContentPart::Other(_) => None,
         }))
     }
 
@@ -139,7 +141,15 @@ impl ContentPart {
     pub fn as_media(&self) -> Option<&Media> {
         match self {
             Self::Media(media) => Some(media),
-            Self::Text(_) | Self::Ids(_) => None,
+            Self::Text(_) | Self::Ids(_) | Self::Other(_) => None,
+        }
+    }
+
+    /// The type of a part that only some chat templates know.
+    pub(crate) fn other_type(&self) -> Option<&str> {
+        match self {
+            Self::Other(keys) => Some(keys.get("type").and_then(serde_json::Value::as_str).unwrap_or_default()),
+            Self::Text(_) | Self::Media(_) | Self::Ids(_) => None,
         }
     }
 }
@@ -155,7 +165,7 @@ pub(crate) fn map_texts(
             ContentPart::Media(Media { source, form, others, kind }) => {
                 ContentPart::Media(Media { source: change(source)?, form, others, kind })
             }
-            ids @ ContentPart::Ids(_) => ids,
+            part @ (ContentPart::Ids(_) | ContentPart::Other(_)) => part,
         })
     };
     parts.into_iter().map(changed).collect()
@@ -212,7 +222,7 @@ impl ContentPart {
         match self {
             Self::Text(part) => part.text.len(),
             Self::Media(media) => media.source.len(),
-            Self::Ids(_) => 0,
+            Self::Ids(_) | Self::Other(_) => 0,
         }
     }
 }
@@ -290,6 +300,7 @@ impl Serialize for ContentPart {
                 map.serialize_entry("type", "input_ids")?;
                 map.serialize_entry("input_ids", ids)?;
             }
+            Self::Other(keys) => keys.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?,
         }
         map.end()
     }
@@ -336,7 +347,11 @@ impl ContentPart {
                 Self::Text(TextPart { text, others })
             }
             Self::Media(media) => Self::Media(media.without_null_keys()),
-            Self::Ids(ids) => Self::Ids(ids),
+            Self::Ids(_) => self,
+            Self::Other(mut keys) => {
+                keys.retain(|_, value| !value.is_null());
+                Self::Other(keys)
+            }
         }
     }
 
@@ -346,12 +361,17 @@ impl ContentPart {
             Some(serde_json::Value::String(kind)) => kind,
             _ => return Err("a content part has no \"type\", such as \"text\" or \"image_url\"".into()),
         };
-        if kind != "text" {
-            return Media::from_json(&kind, entries).map(Self::Media);
-        }
-        match entries.shift_remove("text") {
-            Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
-            _ => Err("a content part of type \"text\" needs a string \"text\"".into()),
+        match kind.as_str() {
+            // OpenAI's Responses API has the others.
+            "text" | "input_text" | "output_text" => match entries.shift_remove("text") {
+                Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
+                _ => Err(format!("a content part of type {kind:?} needs a string \"text\"")),
+            },
+            _ if Media::is_type(&kind) => Media::from_json(&kind, entries).map(Self::Media),
+            _ => {
+                entries.shift_insert(0, "type".into(), kind.into());
+                Ok(Self::Other(entries))
+            }
         }
     }
 }

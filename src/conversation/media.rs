@@ -14,7 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Media {
     /// The kind.
     pub kind: MediaKind,
-    /// The source: a path, a URL, or a data URL; for OpenAI's `input_audio` the base64 data.
+    /// The source: a path, a URL, or a data URL; for OpenAI's `input_audio` the base64 data. Empty if the message only says
+    /// where it is, as transformers' processors take it: `{"type": "image"}`.
     pub source: String,
     pub(super) form: Form,
     pub(super) others: Others,
@@ -54,6 +55,15 @@ impl MediaKind {
         }
     }
 
+    /// The key beside messages that lists the sources.
+    pub(super) fn list_key(self) -> &'static str {
+        match self {
+            Self::Image => "images",
+            Self::Audio => "audios",
+            Self::Video => "videos",
+        }
+    }
+
     /// With its article, for messages.
     pub(crate) fn indefinite(self) -> &'static str {
         match self {
@@ -71,10 +81,29 @@ pub(super) enum Form {
     UrlObject(Others),
     /// `"image_url": …`
     Url,
-    /// `"image": …`, as in vision libraries.
-    Bare,
+    /// `"image": …`, as in vision libraries, or another key that transformers' processors read.
+    Bare(&'static str),
+    /// None: it is given elsewhere.
+    Elsewhere,
     /// `"input_audio": {"data": …, others}`
     InputAudio(Others),
+}
+
+const URL: &str = "url";
+const BASE64: &str = "base64";
+
+/// Other keys of a source that transformers' processors read.
+const SOURCES: [&str; 3] = [URL, "path", BASE64];
+
+/// The error for a part of another type, where it has no meaning.
+pub(crate) fn unknown_type(kind: &str) -> String {
+    format!(
+        "unknown type {kind:?} of a content part; the types are text, image_url, audio_url, video_url, image, audio, video, input_audio"
+    )
+}
+
+fn is_given(entries: &Others, key: &str) -> bool {
+    entries.get(key).is_some_and(|value| !value.is_null())
 }
 
 impl Media {
@@ -111,12 +140,44 @@ impl Media {
         match self.source.split_once("://") {
             Some(("file", path)) => Some(path),
             Some(_) => None,
-            None => (!self.is_data()).then_some(&self.source),
+            None => (!self.is_data() && !self.source.is_empty()).then_some(&self.source),
         }
     }
 
     fn is_data(&self) -> bool {
-        self.source.starts_with("data:") || matches!(self.form, Form::InputAudio(_))
+        self.source.starts_with("data:") || matches!(self.form, Form::InputAudio(_) | Form::Bare(BASE64))
+    }
+
+    /// Whether the message only says where it is.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.form == Form::Elsewhere
+    }
+
+    /// Sets the source, in the form of vision libraries.
+    pub(super) fn set_source(&mut self, source: String) {
+        self.source = source;
+        self.form = Form::Bare(self.kind.name());
+    }
+
+    /// The same in the form of transformers' processors: `{"type": "image", …}`.
+    pub(crate) fn to_bare(&self) -> Self {
+        let form = match self.form {
+            Form::UrlObject(_) | Form::Url => Form::Bare(URL),
+            Form::InputAudio(_) => Form::Bare(self.kind.name()),
+            Form::Bare(key) => Form::Bare(key),
+            Form::Elsewhere => Form::Elsewhere,
+        };
+        Self { form, ..self.clone() }
+    }
+
+    /// The same in the form of OpenAI's requests: `{"type": "image_url", …}`.
+    pub(crate) fn to_url(&self) -> Self {
+        let form = match &self.form {
+            Form::UrlObject(others) => Form::UrlObject(others.clone()),
+            Form::Url => Form::Url,
+            Form::InputAudio(_) | Form::Bare(_) | Form::Elsewhere => Form::UrlObject(Others::new()),
+        };
+        Self { form, ..self.clone() }
     }
 
     /// Checks what can be checked without opening it: that the data of a data URL is valid base64. A video may be
@@ -137,7 +198,7 @@ impl Media {
             Err(Error::from(ErrorKind::Media { kind: self.kind.name(), shortened: self.short_source(), what }))
         };
         let base64 = match &self.form {
-            Form::InputAudio(_) => Some(self.source.as_str()),
+            Form::InputAudio(_) | Form::Bare(BASE64) => Some(self.source.as_str()),
             _ if !self.source.starts_with("data:") => None,
             _ => match self.source.split_once(',') {
                 Some((head, data)) if head.ends_with(";base64") => Some(data),
@@ -173,20 +234,26 @@ impl Media {
                 ),
                 value => (media, text(value, &format!("{kind:?} that is a string or {{\"url\": \"…\"}}"))?, Form::Url),
             },
-            (_, Some(media), _) => (media, text(entries.shift_remove(kind), &format!("string {kind:?}"))?, Form::Bare),
+            (_, Some(media), _) => {
+                match [media.name()].into_iter().chain(SOURCES).find(|key| is_given(&entries, key)) {
+                    Some(key) => (media, text(entries.shift_remove(key), &format!("string {key:?}"))?, Form::Bare(key)),
+                    None => (media, String::new(), Form::Elsewhere),
+                }
+            }
             (.., "input_audio") => match entries.shift_remove(kind) {
                 Some(Value::Object(mut inner)) => {
                     (MediaKind::Audio, text(inner.shift_remove("data"), "string \"data\"")?, Form::InputAudio(inner))
                 }
                 _ => return Err(lacks("\"input_audio\" that is {\"data\": \"…\", \"format\": \"…\"}")),
             },
-            _ => {
-                return Err(format!(
-                    "unknown type {kind:?} of a content part; the types are text, image_url, audio_url, video_url, image, audio, video, input_audio"
-                ));
-            }
+            _ => return Err(unknown_type(kind)),
         };
         Ok(Self { kind: media, source, form, others: entries })
+    }
+
+    /// Whether parts of this type are media.
+    pub(super) fn is_type(kind: &str) -> bool {
+        kind == "input_audio" || MediaKind::ALL.into_iter().any(|media| media.name() == kind || media.url_key() == kind)
     }
 
     pub(super) fn without_null_keys(mut self) -> Self {
@@ -205,10 +272,11 @@ impl Media {
                 map.serialize_entry("type", self.kind.url_key())?;
                 map.serialize_entry(self.kind.url_key(), &self.source)?;
             }
-            Form::Bare => {
+            Form::Bare(key) => {
                 map.serialize_entry("type", self.kind.name())?;
-                map.serialize_entry(self.kind.name(), &self.source)?;
+                map.serialize_entry(key, &self.source)?;
             }
+            Form::Elsewhere => map.serialize_entry("type", self.kind.name())?,
             Form::InputAudio(others) => {
                 map.serialize_entry("type", "input_audio")?;
                 map.serialize_entry("input_audio", &inner("data", others))?;

@@ -17,6 +17,7 @@ mod from;
 mod json;
 mod json_object;
 mod media;
+mod media_beside;
 mod mode;
 mod others;
 mod prompt_list;
@@ -31,6 +32,7 @@ pub use chat_message::ChatMessage;
 pub(crate) use chat_message::{openai_role, opencompass_role};
 pub use content::{Content, ContentPart, TextPart};
 pub(crate) use content::{ContentRef, map_texts};
+pub(crate) use media::unknown_type;
 pub use media::{Media, MediaKind};
 pub use mode::Mode;
 pub(crate) use others::{MEDIA, media_would_be_lost, tools_would_be_lost};
@@ -183,6 +185,11 @@ impl Conversation {
         })
     }
 
+    /// Whether it has an image, audio or video.
+    pub(crate) fn has_media(&self) -> bool {
+        self.media().next().is_some()
+    }
+
     /// How many bytes its texts have together.
     pub(crate) fn text_bytes(&self) -> usize {
         let messages = match self {
@@ -206,8 +213,13 @@ impl Conversation {
 
     /// The image, audio or video at these positions.
     pub fn media_at(&self, message: usize, part: usize) -> Option<&Media> {
+        self.part_at(message, part)?.as_media()
+    }
+
+    /// The part of a content at these positions.
+    pub(crate) fn part_at(&self, message: usize, part: usize) -> Option<&ContentPart> {
         match self.said(message)? {
-            ContentRef::Parts(parts) => parts.get(part)?.as_media(),
+            ContentRef::Parts(parts) => parts.get(part),
             ContentRef::Text(_) => None,
         }
     }

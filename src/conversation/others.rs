@@ -57,7 +57,7 @@ fn audio(key: &'static str) -> Error {
 /// The error for media that are not in a content.
 pub(crate) fn media_would_be_lost(key: &'static str) -> Error {
     lost(key, "only what a content lists has a place in its prompt").with_way_out(
-        "put each of them in \"content\" as a part, such as {\"type\": \"image_url\", \"image_url\": {\"url\": …}}, or remove the key",
+        "put a part, such as {\"type\": \"image\"}, in \"content\" where each of them belongs, or remove the key",
     )
 }
 

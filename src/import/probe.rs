@@ -34,7 +34,7 @@ impl<'r> Probe<'r> {
     /// The text of a prompt; none if the template refuses the conversation.
     pub(super) fn text(&self, messages: &[(Speaker, &str)], mode: Mode) -> Option<String> {
         let messages = messages.iter().map(|(speaker, content)| ChatMessage::new(speaker.role(), *content));
-        self.renderer.text(&Conversation::Messages(messages.collect()), mode).ok()
+        self.renderer.prompt_text(&Conversation::Messages(messages.collect()), mode).ok()
     }
 
     /// What is written before, between and after the contents of these speakers; none if a content is not written exactly

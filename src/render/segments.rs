@@ -19,8 +19,8 @@ pub struct Segment<'a> {
     pub part: Part,
 }
 
-/// So many bytes of a content are asked for before it is read, in lines of the processor's cache. What follows, the
-/// processor asks for itself.
+/// The number of bytes of a content that are asked for before it is read, in lines of the processor's cache. What
+/// follows, the processor asks for itself.
 const AHEAD: usize = 1024;
 const LINE: usize = 64;
 
@@ -132,7 +132,10 @@ impl<'a> Segments<'a> {
             let part = Part { content_part: Some(i as u32), ..part };
             match said {
                 ContentPart::Text(TextPart { text, .. }) => self.text(text, part),
-                ContentPart::Media(_) => self.text("", Part { element: Element::Media, ..part }),
+                // One that nobody here knows is refused where media are filled in.
+                ContentPart::Media(_) | ContentPart::Other(_) => {
+                    self.text("", Part { element: Element::Media, ..part });
+                }
                 ContentPart::Ids(ids) => {
                     self.list.extend(ids.iter().map(|&id| Segment { atom: Atom::Token(id), part }));
                 }

@@ -15,7 +15,7 @@ use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
 use crate::stop::Stop;
 use crate::tokenizer::TokenId;
-use crate::truncate::ContextBudget;
+use crate::truncate::{ContextBudget, Fitted};
 use crate::turns::Turns;
 
 /// A line, by its number among all.
@@ -144,32 +144,33 @@ impl Job {
             Some(said) => usize::try_from(said).unwrap_or(usize::MAX),
             None => usual.min(budget.max_seq_len.saturating_sub(prompt.input_ids.len())).max(1),
         };
-        let ask = match &mut self.prompts {
+        let (ask, conversation) = match &mut self.prompts {
             Prompts::Conversation(conversation) => {
                 let Some(conversation) = conversation.take() else { return Ok(None) };
-                let prompt = builder.build_within(&conversation, &budget)?.prompt;
-                Ask { turn: None, max_new_tokens: limit(None, &prompt), prompt }
+                let Fitted { prompt, conversation: rest, .. } = builder.build_within(&conversation, &budget)?;
+                (Ask { turn: None, max_new_tokens: limit(None, &prompt), prompt }, rest.unwrap_or(conversation))
             }
             Prompts::Known(prompts) => {
                 let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
                     return Ok(None);
                 };
                 if !choices.is_empty() {
-                    let what =
-                        "the answer is chosen by the logits of tokens, which `build` lists; `run` only writes answers";
+                    let what = "this dataset compares next-token logits, which `run` does not compute; use `build`";
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
-                let prompt = builder.build_within(&conversation, &budget.of_answer(max_out_len))?.prompt;
-                Ask { turn, max_new_tokens: limit(max_out_len, &prompt), prompt }
+                let budget = budget.of_answer(max_out_len);
+                let Fitted { prompt, conversation: rest, .. } = builder.build_within(&conversation, &budget)?;
+                (Ask { turn, max_new_tokens: limit(max_out_len, &prompt), prompt }, rest.unwrap_or(conversation))
             }
             Prompts::Turns(turns, max_out_len) => {
                 let max_out_len = turns.plan().max_out_len(max_out_len)?;
                 let Some(next) = turns.next_prompt()? else { return Ok(None) };
                 budget.of_answer(max_out_len).check(next.prompt.input_ids.len())?;
-                Ask { turn: Some(next.turn), max_new_tokens: limit(max_out_len, &next.prompt), prompt: next.prompt }
+                let max_new_tokens = limit(max_out_len, &next.prompt);
+                (Ask { turn: Some(next.turn), max_new_tokens, prompt: next.prompt }, next.conversation)
             }
         };
-        if !ask.prompt.media.is_empty() {
+        if conversation.has_media() {
             let what = "the engine only reads text, but the prompt has an image, audio or video";
             return Err(ErrorKind::Usage(what.into()).into());
         }

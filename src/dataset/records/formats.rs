@@ -1,8 +1,6 @@
 //! How each format of conversations is read.
 
-use crate::conversation::{
-    Chat, ChatMessage, Conversation, MEDIA, check_end, check_variables, media_would_be_lost, tools_would_be_lost,
-};
+use crate::conversation::{Chat, ChatMessage, Conversation, MEDIA, check_end, check_variables, tools_would_be_lost};
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{functions_would_be_lost, layout_would_be_lost, refused};
 use crate::dataset::records::reads_for::ReadsFor;
@@ -21,9 +19,6 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
     }
     let id = keys.id()?;
     check_end(|key| keys.raw(key))?;
-    if let Some(key) = MEDIA.into_iter().find(|key| !keys.is_empty(key)) {
-        return Err(media_would_be_lost(key));
-    }
     let tools = tools(keys, reads_for)?;
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),
@@ -36,7 +31,11 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Chosen => answered(keys, "chosen", Some("rejected")),
         InputFormat::Rejected => answered(keys, "rejected", Some("chosen")),
     }?;
-    let record = Record { id, tools: tools.or(record.tools), ..record };
+    let mut record = Record { id, tools: tools.or(record.tools), ..record };
+    for key in MEDIA.into_iter().filter(|key| !keys.is_empty(key)) {
+        let sources: Vec<serde_json::Value> = keys.get(key)?.unwrap_or_default();
+        record.conversation.give_sources(key, &sources)?;
+    }
     if reads_for == ReadsFor::ChatTemplate { with_variables(record, keys) } else { Ok(record) }
 }
 

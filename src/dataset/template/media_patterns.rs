@@ -1,6 +1,6 @@
 //! The key `prompt_mm` of a message: a pattern for each kind of fragment.
 
-use crate::conversation::ContentPart;
+use crate::conversation::{ContentPart, unknown_type};
 use crate::dataset::rows::Value;
 use crate::dataset::template::FragmentKind;
 
@@ -57,7 +57,12 @@ fn pattern_of(kind: FragmentKind, pattern: &Value) -> std::result::Result<Conten
     };
     let part = ContentPart::from_json(entries)?;
     let is = match &part {
+        ContentPart::Media(media) if media.is_elsewhere() => {
+            let name = media.kind.name();
+            return Err(format!("a content part of type {name:?} has no string {name:?}"));
+        }
         ContentPart::Media(media) => FragmentKind::Media(media.kind),
+        ContentPart::Other(_) => return Err(unknown_type(part.other_type().unwrap_or_default())),
         ContentPart::Text(_) | ContentPart::Ids(_) => FragmentKind::Text,
     };
     if is == kind {

@@ -68,7 +68,7 @@ impl MultimodalTemplate {
             match pattern {
                 Ok(ContentPart::Text(pattern)) => fields::of_text(&pattern.text, &place, &mut found),
                 Ok(ContentPart::Media(pattern)) => fields::of_text(&pattern.source, &place, &mut found),
-                Ok(ContentPart::Ids(_)) | Err(_) => {}
+                Ok(ContentPart::Ids(_) | ContentPart::Other(_)) | Err(_) => {}
             }
             let place = Place::Key(place);
             found.retain(|field| field.place != place || field.column != field_of(*kind));
@@ -187,7 +187,7 @@ impl RowTemplate for MultimodalTemplate {
             match pattern {
                 Ok(ContentPart::Text(pattern)) => Some(TemplateText::new(place, &pattern.text)),
                 Ok(ContentPart::Media(pattern)) => Some(TemplateText::new(place, &pattern.source)),
-                Ok(ContentPart::Ids(_)) | Err(_) => None,
+                Ok(ContentPart::Ids(_) | ContentPart::Other(_)) | Err(_) => None,
             }
         };
         self.dialogue.texts("template").into_iter().chain(patterns.filter_map(text)).collect()

@@ -167,9 +167,9 @@ fn check_ids(content: &Content, added: &Added) -> Result<()> {
     let Content::Parts(parts) = content else { return Ok(()) };
     let ids = parts.iter().filter_map(|part| match part {
         ContentPart::Ids(ids) => Some(ids),
-        ContentPart::Text(_) | ContentPart::Media(_) => None,
+        ContentPart::Text(_) | ContentPart::Media(_) | ContentPart::Other(_) => None,
     });
-    let is_text = parts.iter().all(|part| !matches!(part, ContentPart::Media(_)));
+    let is_text = parts.iter().all(|part| matches!(part, ContentPart::Text(_) | ContentPart::Ids(_)));
     if ids.clone().next().is_none() || is_text && ids.flatten().all(|id| added.contains_key(id)) {
         return Ok(());
     }
@@ -182,7 +182,9 @@ fn in_message(message: &ChatMessage, is: &mut dyn FnMut(&str) -> bool) -> bool {
         Content::Text(text) => is(text),
         Content::Parts(parts) => parts.iter().any(|part| match part {
             ContentPart::Text(part) => is(&part.text) || part.others.values().any(|value| in_json(value, is)),
-            ContentPart::Media(media) => is(&media.source),
+            ContentPart::Media(_) | ContentPart::Other(_) => {
+                serde_json::to_value(part).is_ok_and(|json| in_json(&json, is))
+            }
             ContentPart::Ids(_) => false,
         }),
         Content::Null => false,
@@ -223,7 +225,7 @@ fn of_message(message: &ChatMessage, added: &Added, values: Values<'_>) -> Resul
             let text = parts.iter().map(|part| match part {
                 ContentPart::Text(part) => values.marked(&part.text),
                 ContentPart::Ids(ids) => ids.iter().filter_map(|id| added.get(id)).map(String::as_str).collect(),
-                ContentPart::Media(_) => String::new(),
+                ContentPart::Media(_) | ContentPart::Other(_) => String::new(),
             });
             Some(Value::from(text.collect::<String>()))
         }

@@ -29,6 +29,7 @@ mod environment;
 mod find;
 mod float;
 mod for_minijinja;
+mod forms;
 mod generators;
 mod limits;
 mod lists;

@@ -1,11 +1,14 @@
 //! Rendering with a chat template: the text that Jinja gives, cut into the template's pieces and the conversation's.
 
+use std::borrow::Cow;
+
 use jiff::civil::DateTime;
 
 use crate::compile::Atom;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode, is_space};
 use crate::dialect::chat_template::compiled::Compiled;
 use crate::dialect::chat_template::context::{Added, Chat, message_of};
+use crate::dialect::chat_template::forms::Forms;
 use crate::dialect::chat_template::marks::{Marked, has_marks};
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::{ChatTemplate, source};
@@ -21,6 +24,8 @@ use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 pub struct ChatTemplateRenderer {
     template: ChatTemplate,
     compiled: Compiled,
+    /// What the template takes, and what the one for tools does.
+    forms: [Forms; 2],
     used: Vec<TokenId>,
     added: Added,
     stop: StopCriteria,
@@ -47,7 +52,8 @@ impl ChatTemplateRenderer {
         let touches = Some(Touches::new(reserved, &sources().map(String::as_str).collect::<Vec<_>>())?);
         let added = tokenizer.added_tokens().map(|token| (token.id, token.content.clone())).collect();
         let stop = StopCriteria::default();
-        let mut renderer = Self { template: template.clone(), compiled, used, added, stop, touches };
+        let forms = Default::default();
+        let mut renderer = Self { template: template.clone(), compiled, forms, used, added, stop, touches };
         if let Some(id) = renderer.end_of_answer(tokenizer) {
             renderer.stop.add_id(id, StopSource::ChatTemplate);
         }
@@ -78,12 +84,28 @@ impl ChatTemplateRenderer {
         first.token.filter(|id| tokenizer.added_token(*id).is_some_and(|token| !token.is_white_space()))
     }
 
-    /// The text of a prompt, exactly as Jinja2 gives it.
+    /// The text of a prompt, exactly as Jinja2 gives it. In prompts, contents are given in the form that the template takes.
     ///
     /// # Errors
     /// [`ErrorKind::Conversation`] with what the template refuses.
     pub fn text(&self, conversation: &Conversation, mode: Mode) -> Result<String> {
         self.plain(Chat::of(conversation, &self.added, mode == Mode::Generate)?, self.compiled.now())
+    }
+
+    /// The same with contents in the form that the template takes.
+    pub(crate) fn prompt_text(&self, conversation: &Conversation, mode: Mode) -> Result<String> {
+        let chat = Chat::of(conversation, &self.added, mode == Mode::Generate)?;
+        self.plain(Chat { messages: &self.fit(chat)?, ..chat }, self.compiled.now())
+    }
+
+    /// The messages of a chat, with contents in the form that the template takes.
+    fn fit<'c>(&self, chat: Chat<'c>) -> Result<Cow<'c, [ChatMessage]>> {
+        let render = |messages: &[ChatMessage]| {
+            let chat = Chat { messages, documents: None, kwargs: None, add_generation_prompt: false, ..chat };
+            self.plain(chat, self.compiled.now()).ok()
+        };
+        let has_own = chat.tools.is_some() && self.template.tool_use.is_some();
+        self.forms[usize::from(has_own)].fit(chat.messages, &render, |kind| self.compiled.literals.contains(kind))
     }
 
     fn plain(&self, chat: Chat<'_>, now: Option<DateTime>) -> Result<String> {
@@ -113,6 +135,8 @@ impl ChatTemplateRenderer {
 
     /// Writes a prompt, and returns its text.
     fn write<'a>(&self, chat: Chat<'_>, segments: &mut Segments<'a>) -> Result<&'a str> {
+        let fitted = self.fit(chat)?;
+        let chat = Chat { messages: &fitted, ..chat };
         // The same time in all renderings of a prompt.
         let now = self.compiled.now();
         let text = self.plain(chat, now)?;
@@ -162,7 +186,7 @@ fn tagged(message: &ChatMessage) -> Option<(Content, String)> {
             }
             let last = parts.iter_mut().rev().find_map(|part| match part {
                 ContentPart::Text(part) => Some(part),
-                ContentPart::Media(_) | ContentPart::Ids(_) => None,
+                ContentPart::Media(_) | ContentPart::Ids(_) | ContentPart::Other(_) => None,
             })?;
             let text = last.text.clone();
             last.text.push_str(TAG);
@@ -201,8 +225,8 @@ fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What to do about the first message that many templates cannot write: with the arguments of a call as a string, without
-/// content, or with a list of parts.
+/// What to do about the first message that many templates cannot write: with the arguments of a call as a string, or without
+/// content.
 fn hard_to_write(chat: Chat<'_>) -> Option<String> {
     let has_string = |message: &ChatMessage| {
         let calls = message.others.get("tool_calls").and_then(|calls| calls.as_array());
@@ -213,15 +237,10 @@ fn hard_to_write(chat: Chat<'_>) -> Option<String> {
             "message {number} has a call whose arguments are a string; if the template needs an object, write the JSON itself"
         )
     });
-    let of_content = chat.messages.iter().enumerate().find_map(|(number, message)| match &message.content {
-        Content::Text(_) => None,
-        Content::Null => {
-            Some(format!("message {number} has no content; if the template needs one, write \"content\": \"\""))
-        }
-        Content::Parts(_) => {
-            Some(format!("message {number} has a list of parts; if the template needs one text, write them as one"))
-        }
-    });
+    let of_content =
+        chat.messages.iter().position(|message| message.content == Content::Null).map(|number| {
+            format!("message {number} has no content; if the template needs one, write \"content\": \"\"")
+        });
     let all: Vec<String> = of_call.into_iter().chain(of_content).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }

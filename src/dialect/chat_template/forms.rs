@@ -1,0 +1,235 @@
+//! The form in which a chat template takes contents: as one text, as a list of parts, or both.
+//!
+//! Templates of text models print a list as Python does, and some of vision models write nothing of a text. So each form is
+//! tried once for each role, and what is said in another form is said in one that the template takes, as in vLLM and
+//! llama.cpp.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use serde_json::json;
+
+use crate::conversation::{ChatMessage, Content, ContentPart, Media, MediaKind};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
+
+/// Between texts that become one, as in vLLM and llama.cpp.
+const BETWEEN_TEXTS: &str = "\n";
+
+/// What a template takes, found out when it is first needed.
+#[derive(Debug, Default)]
+pub(super) struct Forms {
+    contents: [OnceLock<ContentForm>; Speaker::COUNT],
+    media: [[OnceLock<Option<MediaForm>>; MediaKind::ALL.len()]; Speaker::COUNT],
+}
+
+/// Renders messages without anything else; none if the template refuses them.
+pub(super) type Render<'r> = &'r dyn Fn(&[ChatMessage]) -> Option<String>;
+
+/// How contents are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ContentForm {
+    Text,
+    Parts,
+    /// As they are.
+    Either,
+}
+
+/// How an image, audio or video is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MediaForm {
+    /// `{"type": "image"}`, as transformers' processors and vLLM do.
+    Bare,
+    /// `{"type": "image_url"}`, as in OpenAI's requests.
+    Url,
+}
+
+/// Whom templates tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    User,
+    Assistant,
+    System,
+    Tool,
+}
+
+impl Speaker {
+    const COUNT: usize = 4;
+
+    fn of(role: &str) -> Self {
+        match role {
+            "assistant" | "model" | "gpt" | "bot" => Self::Assistant,
+            "system" | "developer" => Self::System,
+            "tool" | "function" | "ipython" | "observation" | "tool_response" => Self::Tool,
+            _ => Self::User,
+        }
+    }
+
+    /// Conversations in which only this content is not known: templates refuse some of them.
+    fn saying(self, content: &Content) -> [Vec<ChatMessage>; 3] {
+        let (system, user) = (|| ChatMessage::new("system", "Hi."), || ChatMessage::new("user", "1+1=?"));
+        let said = self.said(content.clone());
+        let after_system = [vec![system()], said.clone()].concat();
+        let before_user = [said.clone(), vec![user()]].concat();
+        [said, after_system, before_user]
+    }
+
+    fn said(self, content: Content) -> Vec<ChatMessage> {
+        let user = || ChatMessage::new("user", "1+1=?");
+        match self {
+            Self::User => vec![ChatMessage::new("user", content)],
+            Self::Assistant => vec![user(), ChatMessage::new("assistant", content)],
+            Self::System => vec![ChatMessage::new("system", content), user()],
+            Self::Tool => {
+                let mut call = ChatMessage::new("assistant", "");
+                let function = json!({"name": "add", "arguments": {"a": 1}});
+                let calls = json!([{"id": "call00001", "type": "function", "function": function}]);
+                call.others.insert("tool_calls".into(), calls);
+                let mut result = ChatMessage::new("tool", content);
+                result.others.insert("tool_call_id".into(), "call00001".into());
+                result.others.insert("name".into(), "add".into());
+                vec![user(), call, result]
+            }
+        }
+    }
+}
+
+/// A text that no template has, nor writes in other letters.
+const NEEDLE: &str = "730194628";
+
+fn has_needle(text: &str) -> bool {
+    text.contains(NEEDLE)
+}
+
+impl Forms {
+    /// The messages in the forms that the template takes. `knows` tells whether it knows a type of parts.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conversation`] for parts that the template does not write.
+    pub(super) fn fit<'m>(
+        &self,
+        messages: &'m [ChatMessage],
+        render: Render<'_>,
+        knows: impl Fn(&str) -> bool,
+    ) -> Result<Cow<'m, [ChatMessage]>> {
+        let mut fitted = Cow::Borrowed(messages);
+        for (i, message) in messages.iter().enumerate() {
+            if let Some(content) = self.content(message, render, &knows).at(Place::Message(i))? {
+                fitted.to_mut()[i].content = content;
+            }
+        }
+        Ok(fitted)
+    }
+
+    /// If nothing is known of a speaker, it is the user's.
+    fn content_form(&self, speaker: Speaker, render: Render<'_>) -> ContentForm {
+        *self.contents[speaker as usize].get_or_init(|| match ContentForm::of(speaker, render) {
+            Some(form) => form,
+            None if speaker == Speaker::User => ContentForm::Either,
+            None => self.content_form(Speaker::User, render),
+        })
+    }
+
+    /// The content in another form, if the template does not take it as it is.
+    fn content(
+        &self,
+        message: &ChatMessage,
+        render: Render<'_>,
+        knows: &dyn Fn(&str) -> bool,
+    ) -> Result<Option<Content>> {
+        let speaker = Speaker::of(&message.role);
+        let form = self.content_form(speaker, render);
+        let parts = match &message.content {
+            Content::Null => return Ok(None),
+            Content::Text(_) if form != ContentForm::Parts => return Ok(None),
+            Content::Text(text) => return Ok(Some(Content::Parts(vec![ContentPart::text(text)]))),
+            Content::Parts(parts) => parts,
+        };
+        // They are what a model wrote between its text.
+        if form != ContentForm::Parts && parts.iter().any(|part| matches!(part, ContentPart::Ids(_))) {
+            return Ok(None);
+        }
+        let not_written = |what: &str| -> Error {
+            let takes = if form == ContentForm::Text { "takes only text and " } else { "" };
+            let what =
+                format!("the chat template {takes}has no place for {what} in a message of role {:?}", message.role);
+            ErrorKind::Conversation(what).with_way_out(way_out![
+                "remove it, or use ",
+                Setting::FORMAT.set_to("messages"),
+                " for a server that applies a template of its own"
+            ])
+        };
+        let mut fitted = Vec::with_capacity(parts.len());
+        for part in parts {
+            fitted.push(match part {
+                ContentPart::Text(_) => part.clone(),
+                ContentPart::Media(media) => {
+                    let what = || format!("{} ({})", media.kind.indefinite(), media.short_source());
+                    let known = &self.media[speaker as usize][media.kind as usize];
+                    let known = known.get_or_init(|| MediaForm::of(speaker, media.kind, render));
+                    let media_form = known.filter(|_| form != ContentForm::Text);
+                    media_form.ok_or_else(|| not_written(&what()))?.of_media(media).into()
+                }
+                ContentPart::Other(_) => {
+                    let kind = part.other_type().unwrap_or_default();
+                    if form == ContentForm::Text || !knows(kind) {
+                        return Err(not_written(&format!("a content part of type {kind:?}")));
+                    }
+                    part.clone()
+                }
+                ContentPart::Ids(_) => return Err(not_written("token ids")),
+            });
+        }
+        if form != ContentForm::Text {
+            return Ok(Some(Content::Parts(fitted)));
+        }
+        let content = Content::Parts(fitted);
+        let texts: Vec<&str> = content.texts().collect();
+        Ok(Some(Content::Text(texts.join(BETWEEN_TEXTS))))
+    }
+}
+
+impl ContentForm {
+    /// None if the template writes the content in no form.
+    fn of(speaker: Speaker, render: Render<'_>) -> Option<Self> {
+        let texts = speaker.saying(&NEEDLE.into());
+        let parts = speaker.saying(&Content::Parts(vec![ContentPart::text(NEEDLE)]));
+        texts.iter().zip(&parts).find_map(|(text, parts)| {
+            let text = render(text).filter(|text| has_needle(text));
+            let parts = render(parts).filter(|parts| has_needle(parts));
+            match (text, parts) {
+                (None, None) => None,
+                (None, Some(_)) => Some(Self::Parts),
+                (Some(text), Some(parts)) if text == parts || !has_printed_part(&parts) => Some(Self::Either),
+                (Some(_), _) => Some(Self::Text),
+            }
+        })
+    }
+}
+
+impl MediaForm {
+    /// The first of them that the template writes something for.
+    fn of(speaker: Speaker, kind: MediaKind, render: Render<'_>) -> Option<Self> {
+        let text = || ContentPart::text(NEEDLE);
+        let without = speaker.saying(&Content::Parts(vec![text()]));
+        [Self::Bare, Self::Url].into_iter().find(|form| {
+            let media = form.of_media(&Media::new(kind, "file:///a"));
+            let with = speaker.saying(&Content::Parts(vec![media.into(), text()]));
+            let mut pairs =
+                with.iter().zip(&without).filter_map(|(with, without)| Some((render(with)?, render(without)?)));
+            pairs.any(|(with, without)| with != without && has_needle(&with) && !has_printed_part(&with))
+        })
+    }
+
+    fn of_media(self, media: &Media) -> Media {
+        match self {
+            Self::Bare => media.to_bare(),
+            Self::Url => media.to_url(),
+        }
+    }
+}
+
+/// Whether a list of parts was printed, as by Python or as JSON.
+fn has_printed_part(text: &str) -> bool {
+    let text = text.to_lowercase();
+    ["'type': 'text'", "\"type\": \"text\"", "\"type\":\"text\""].iter().any(|printed| text.contains(printed))
+}
