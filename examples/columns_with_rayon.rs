@@ -3,7 +3,7 @@
 use metatok::{Conversation, PromptBuilder, TokenId};
 use rayon::prelude::*;
 
-/// Lists of ids one behind the other: those of prompt `i` are `ids[offsets[i]..offsets[i + 1]]`.
+/// Lists of ids one after the other: those of prompt `i` are `ids[offsets[i]..offsets[i + 1]]`.
 struct Column {
     ids: Vec<TokenId>,
     offsets: Vec<usize>,

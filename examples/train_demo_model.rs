@@ -109,7 +109,7 @@ fn examples(folder: &Path, builder: &PromptBuilder) -> Result<Vec<Example>> {
     Ok(examples)
 }
 
-/// Questions, each with the sentence behind it.
+/// Questions, each with the sentence after it.
 fn asked(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let sentences: Vec<&str> = line.split_inclusive(['.', '?', '!']).map(str::trim).collect();
     let pairs: Vec<(&str, &str)> = sentences.windows(2).map(|pair| (pair[0], pair[1])).collect();
@@ -149,7 +149,7 @@ fn loss(weights: &Weights, examples: &[&Example], padding: Padding) -> Result<Te
     let (rows, tokens) = batch.input_ids.dim();
     let input_ids = Tensor::from_vec(batch.input_ids.into_raw_vec_and_offset().0, (rows, tokens), &Device::Cpu)?;
     let logits = logits(weights, &input_ids)?;
-    // What is learned is the token behind each.
+    // What is learned is the token after each.
     let learned: Vec<(u32, u32)> = (0..rows * tokens)
         .filter(|place| (place + 1) % tokens != 0)
         .filter_map(|place| Some((place as u32, u32::try_from(labels[[place / tokens, place % tokens + 1]]).ok()?)))

@@ -203,7 +203,7 @@ impl ModelAnswers {
     }
 }
 
-/// A note about so many answers to no row or turn.
+/// A note that this many answers belong to no row or turn.
 pub(crate) fn of_no(asker: &str, count: usize) -> Warning {
     let belong = if count == 1 { "belongs" } else { "belong" };
     Warning::new("unused-answer", format!("{} {belong} to no {asker}", counted(count as u64, "answer")))

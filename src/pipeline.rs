@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// This many threads, but no more than cores: threads that share one take its caches from each other.
 /// The items up to the first one that is the last.
 pub(crate) fn up_to<T>(mut items: impl Iterator<Item = T>, is_last: impl Fn(&T) -> bool) -> impl Iterator<Item = T> {
     let mut has_ended = false;
@@ -20,6 +19,7 @@ pub(crate) fn up_to<T>(mut items: impl Iterator<Item = T>, is_last: impl Fn(&T) 
     })
 }
 
+/// This many threads, but no more than cores: threads that share one take its caches from each other.
 pub(crate) fn threads(threads: Option<NonZeroUsize>) -> usize {
     let cores = thread::available_parallelism().ok();
     threads.into_iter().chain(cores).min().map_or(1, usize::from)

@@ -83,7 +83,7 @@ pub(crate) fn key_path(path: &serde_path_to_error::Path) -> String {
     shortened(path.to_string(), LONGEST_PATH)
 }
 
-/// A text with so many characters at most, and a sign that there are more.
+/// A text with at most this many characters, and a sign that there are more.
 pub(crate) fn shortened(mut text: String, most: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(most) {
         text.truncate(end);

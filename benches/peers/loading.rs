@@ -41,7 +41,7 @@ pub(crate) fn table(setting: &Setting) -> Result<(), String> {
     Ok(())
 }
 
-/// At first sight and again, so many times. What is kept between is in a folder that is new each time.
+/// At first sight and again, this many times. What is kept between is in a folder that is new each time.
 fn loads(contestant: usize, folder: &Path) -> Vec<[Option<Load>; 2]> {
     let pair = |_| {
         let cache = tempfile::tempdir().expect("a folder can be made");

@@ -20,7 +20,7 @@ pub(crate) trait Subject {
 /// A subject that is loaded when its turn comes, so that its caches know nothing.
 pub(crate) struct Contestant {
     pub(crate) name: &'static str,
-    /// Measures only every so many prompts, because it is slow.
+    /// Measures only one in this many prompts, because it is slow.
     pub(crate) every: usize,
     pub(crate) open: fn(&Place<'_>) -> Result<Box<dyn Subject>, String>,
 }

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
             "note: this text is too short to fill the caches; with a megabyte or more, figures are those of long runs"
         );
     }
-    // `metatok build` does the same after so many prompts, and so does the row of files.
+    // `metatok build` does the same after this many prompts, and so does the row of files.
     let accelerated = || {
         let builder = builder()?;
         if data.conversations.len() >= WORTH_ACCELERATING {

@@ -14,8 +14,10 @@ use metatok::import::import;
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
     let is_jinja = Path::new(&args.template).is_file() && args.tokenizer.is_some();
     if !is_jinja && let Some(tokenizer) = &args.tokenizer {
-        let what =
-            format!("{} is not a file of Jinja, and a tokenizer's chat template is for its own tokens", args.template);
+        let what = format!(
+            "{} is not a file of Jinja, and a chat template works only with the tokenizer it belongs to",
+            args.template
+        );
         return Err(ErrorKind::Usage(what).with_way_out(format!("leave out --tokenizer {tokenizer}, or name a file")));
     }
     let name = args.tokenizer.as_deref().unwrap_or(&args.template);

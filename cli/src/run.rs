@@ -242,7 +242,7 @@ impl<'a> Front<'a> {
     fn interrupted(&self, answers: &RunAnswers) -> ExitCode {
         match &self.args.output {
             Some(path) if self.output.is_none() => say!(
-                "interrupted; {} kept in {}, go on with --resume",
+                "interrupted; {} kept in {}, continue with --resume",
                 count(answers.answers(), "answer"),
                 journal_path(path).display()
             ),

@@ -58,7 +58,7 @@ fn check(builder: &PromptBuilder, prompt: &TokenizedPrompt) {
     }
 }
 
-/// Cuts to so many tokens, in every way.
+/// Cuts to this many tokens, in every way.
 fn fit(builder: &PromptBuilder, conversation: &Conversation, max_seq_len: usize) {
     use Truncation::{FirstExamples, LastExamples, Left, Middle, OldestTurns, Right};
     for truncation in [Left, Right, Middle, FirstExamples, LastExamples, OldestTurns] {

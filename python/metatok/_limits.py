@@ -26,7 +26,7 @@ def budget(given: Mapping[str, Any], max_out_len: int | None = None) -> dict[str
     """
     for name in given:
         if name not in LIMITS:
-            raise TypeError(f"{name!r} is no keyword argument here; limits are {', '.join(LIMITS)}")
+            raise TypeError(f"{name!r} is not a keyword argument here; limits are {', '.join(LIMITS)}")
     limits = {name: value for name, value in given.items() if value is not None}
     for name in ("max_seq_len", "max_out_len"):
         if name in limits:

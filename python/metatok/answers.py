@@ -27,7 +27,7 @@ class Completion:
     stop: dict[str, Any] | None = None
     """The stop: ``token_id``, ``token`` and ``sources`` of an id, or ``string``."""
     tail: list[int] = field(default_factory=list)
-    """The ids after ``token_ids``: the stop, and everything behind it."""
+    """The ids after ``token_ids``: the stop, and everything after it."""
 
 
 class Stream:

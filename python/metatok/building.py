@@ -36,7 +36,7 @@ class Building:
 
         Raises:
             InputError: names the message that the template has no place for.
-            TypeError: for what is no conversation.
+            TypeError: for what is not a conversation.
 
         Warns:
             MetatokWarning: of what the prompt leaves out, such as tools that the chat template does not read; once for
@@ -155,7 +155,7 @@ class Building:
             id_column: The prompts' ids: strings or dates, or values that are written as JSON. By default ``id``, if the table has
                 it.
             ids_column: The name of the column of ids.
-            keep: A column, or several, that are added behind it as they are.
+            keep: A column, or several, that are added after it as they are.
             first_row: The number of the first row, for rows without an id.
             max_out_len: How many tokens an answer may have: for rows that say nothing in a column ``max_out_len``.
             threads: As for :meth:`build_all`.
@@ -167,7 +167,7 @@ class Building:
 
         Raises:
             InputError: of the first conversation that the template does not take, or for a column that is missing.
-            TypeError: for what is no table, and for a column whose values are no conversations.
+            TypeError: for what is not a table, and for a column whose values are not conversations.
         """
         keep = [keep] if isinstance(keep, str) else list(keep)
         first_row = whole("first_row", first_row)
@@ -201,7 +201,7 @@ class Building:
             budget: As for :meth:`build`.
 
         Raises:
-            UsageError: for an unknown form, or one that is no list of requests.
+            UsageError: for an unknown form, or one that is not a list of requests.
 
         >>> import metatok
         >>> request, = metatok.PromptBuilder("demo").requests([[{"role": "user", "content": "Hi!"}]], "sglang", max_out_len=9)

@@ -82,7 +82,7 @@ class Tokenizer:
         """The token with this id, as the vocabulary spells it; None if there is none.
 
         Raises:
-            MetatokError: for a number that is no id.
+            MetatokError: for a number that is not an id.
         """
         return self._core.id_to_token(*_as_ids((id,)))
 
@@ -110,7 +110,7 @@ def _as_ids(ids: Iterable[int]) -> list[int]:
     listed = _listed(ids)
     if listed and not 0 <= min(listed) <= max(listed) < 1 << 32:
         wrong = next(id for id in listed if not 0 <= id < 1 << 32)
-        raise InputError(f"{wrong} is no token id: they go from 0 to {(1 << 32) - 1}", kind="outside-vocabulary", fault="input")
+        raise InputError(f"{wrong} is not a token id: they go from 0 to {(1 << 32) - 1}", kind="outside-vocabulary", fault="input")
     return listed
 
 

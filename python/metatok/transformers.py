@@ -85,7 +85,7 @@ def generate_ids(
     truncation: str | None = None,
     **kwargs: Any,
 ) -> list[list[int]]:
-    """The same as the ids that the model gives, with the stop and the padding behind it."""
+    """The same as the ids that the model gives, with the stop and the padding after it."""
     conversations = list(several(conversations))
     if not conversations:
         return []

@@ -42,7 +42,7 @@ class View:
         return self._core.data()
 
     def text(self, width: int | None = None, colour: bool = False, ids: bool = False) -> str:
-        """For a terminal with so many columns, perhaps with colours, and with each token's id below it."""
+        """For a terminal with this many columns, perhaps with colours, and with each token's id below it."""
         columns = shutil.get_terminal_size().columns if width is None else whole("width", width, 1)
         return self._core.terminal(columns, colour, ids)
 

@@ -31,8 +31,8 @@ const MAX_OUT_LEN: &str = "max_out_len";
 /// have `max_out_len`.
 ///
 /// # Errors
-/// `TypeError` for what is no table, and for a column with a type that is no conversation; `UsageError` for a column that
-/// the table would have twice; `InputError` for one that is missing; otherwise as for lines of a file.
+/// `TypeError` for what is not a table, and for a column with a type that is not a conversation; `UsageError` for a
+/// column that the table would have twice; `InputError` for one that is missing; otherwise as for lines of a file.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
 pub(crate) fn build_arrow(
@@ -126,7 +126,7 @@ fn unread(field: &Field, error: &ArrowError) -> PyErr {
 /// How many tokens the answers of these rows may have: the table's own numbers, or `default`.
 ///
 /// # Errors
-/// `InputError` for what is no number of tokens.
+/// `InputError` for what is not a number of tokens.
 fn limits(
     py: Python<'_>,
     own: Option<(&FieldRef, &ArrayRef)>,
@@ -139,7 +139,7 @@ fn limits(
     let mut limit = |row| -> metatok::Result<Option<u64>> {
         let Some(json) = values.json(row)? else { return Ok(default) };
         let number = json.parse().ok().filter(|number| i64::try_from(*number).is_ok());
-        let wrong = || ErrorKind::Conversation(format!("{json} is no number of tokens"));
+        let wrong = || ErrorKind::Conversation(format!("{json} is not a number of tokens"));
         Ok(Some(number.ok_or_else(wrong).at(Place::column(MAX_OUT_LEN))?))
     };
     let limits = rows.clone().enumerate().map(|(row, number)| limit(row).at(Place::Conversation(number)));

@@ -15,7 +15,7 @@ pub(crate) struct BinaryAsText {
 }
 
 impl BinaryAsText {
-    /// Whether a value that was written since this was asked is no text.
+    /// Whether a value that was written since this was asked is not text.
     pub(crate) fn take_wrong(&self) -> bool {
         self.is_wrong.swap(false, Ordering::Relaxed)
     }

@@ -63,7 +63,7 @@ impl Builder {
     #[new]
     fn new(py: Python<'_>, recipe: &str, tokenizer: Py<Tokenizer>) -> PyResult<Self> {
         let recipe: Recipe = serde_json::from_str(recipe)
-            .map_err(|error| ErrorKind::Invalid(format!("this is no recipe of a builder: {error}")).into())
+            .map_err(|error| ErrorKind::Invalid(format!("this is not a recipe of a builder: {error}")).into())
             .or_raise(py)?;
         Self::of(py, recipe, tokenizer)
     }
@@ -209,7 +209,8 @@ impl Builder {
         }
     }
 
-    /// How many of a text's ids are before the last so many bytes, which are scored, and the white space before these.
+    /// How many of a text's ids are before its last `scored_bytes` bytes, which are scored, and the white space before
+    /// these.
     fn context_tokens(&self, py: Python<'_>, said: &Bound<'_, PyAny>, scored_bytes: usize) -> PyResult<usize> {
         let said = conversation(said, &self.shared.builder)?;
         py.detach(|| self.shared.builder.context_tokens(&said, scored_bytes)).or_raise(py)

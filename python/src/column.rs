@@ -23,7 +23,7 @@ pub(crate) enum Column<'a> {
 
 impl<'a> Column<'a> {
     /// # Errors
-    /// For a type that is no conversation.
+    /// For a type that is not a conversation.
     pub(crate) fn of(
         field: &'a FieldRef,
         column: &'a ArrayRef,
@@ -163,7 +163,7 @@ impl<'a> Records<'a> {
     /// The value of a row; none if it is null.
     ///
     /// # Errors
-    /// For bytes that are no text.
+    /// For bytes that are not text.
     pub(crate) fn json(&mut self, row: usize) -> Result<Option<&str>> {
         if self.encoder.is_null(row) {
             return Ok(None);
@@ -171,7 +171,7 @@ impl<'a> Records<'a> {
         self.json.clear();
         self.encoder.encode(row, &mut self.json);
         if self.binary.take_wrong() {
-            let what = "the bytes are no text: they are not UTF-8".to_owned();
+            let what = "the bytes are not text: they are not UTF-8".to_owned();
             return Err(ErrorKind::Conversation(what)).at(Place::column(self.column));
         }
         str::from_utf8(&self.json).map(Some).map_err(|error| ErrorKind::Conversation(error.to_string()).into())

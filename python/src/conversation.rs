@@ -46,7 +46,7 @@ impl<'b> Reader<'b> {
     /// What Python gives as a conversation: messages, a string, a prompt list, or a record with one of these, as in a file.
     ///
     /// # Errors
-    /// `TypeError` for what cannot be one; `InputError` for what is no JSON; otherwise as for a line of a file.
+    /// `TypeError` for what cannot be one; `InputError` for what is not JSON; otherwise as for a line of a file.
     pub(crate) fn object(&mut self, object: &Bound<'_, PyAny>, place: impl Display) -> PyResult<Said> {
         let py = object.py();
         let messages = match object.cast_exact::<PyDict>() {

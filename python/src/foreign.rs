@@ -52,8 +52,8 @@ fn table(table: &Bound<'_, PyAny>) -> PyErr {
     match table.get_type().qualname() {
         Err(error) => error,
         Ok(name) => PyTypeError::new_err(format!(
-            "a table ({name}) is no conversation: give build_arrow() the table and a column of it, or others its rows, \
-             such as table.to_dict(\"records\")"
+            "a table ({name}) is not a conversation: give build_arrow() the table and a column of it, or others \
+             its rows, such as table.to_dict(\"records\")"
         )),
     }
 }

@@ -108,7 +108,7 @@ fn float(py: Python<'_>, number: f64) -> PyResult<Value> {
 /// `InputError` if it has half a surrogate pair.
 pub(crate) fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
     string.to_cow().map_err(|error| {
-        let what = format!("a string is no text: {}", error.value(string.py()));
+        let what = format!("a string is not text: {}", error.value(string.py()));
         let way_out = "replace it, for example by text.encode(\"utf-8\", \"replace\").decode()";
         exception(string.py(), &ErrorKind::Conversation(what).with_way_out(way_out))
     })

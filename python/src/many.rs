@@ -123,7 +123,7 @@ fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
 struct Work<'a, F> {
     shared: &'a Shared,
     build: F,
-    /// The first conversation of the first chunk that failed: nothing behind it is built.
+    /// The first conversation of the first chunk that failed: nothing after it is built.
     failed: AtomicUsize,
 }
 

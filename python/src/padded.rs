@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::error::OrRaise;
 
-/// The ids, a row for each prompt, and ones where they are no padding. `dtype` is the type's name.
+/// The ids, a row for each prompt, and ones where they are not padding. `dtype` is the type's name.
 ///
 /// # Errors
 /// `UsageError` if no row can be that long, `MemoryError` if there is not enough memory.
@@ -37,7 +37,7 @@ pub(crate) fn padded<'py, N: Dtype + Element>(
     Ok((ids, mask))
 }
 
-/// The padding before a prompt, its place, and the padding behind it.
+/// The padding before a prompt, its place, and the padding after it.
 fn parts<N>(row: &mut [N], length: usize, side: PaddingSide) -> (&mut [N], &mut [N], &mut [N]) {
     let start = if side == PaddingSide::Left { row.len() - length } else { 0 };
     let (before, rest) = row.split_at_mut(start);

@@ -51,7 +51,7 @@ pub(crate) fn requests(
     written.or_raise(py)
 }
 
-/// The keys of `sampling` that are no parameters of samples.
+/// The keys of `sampling` that are not parameters of samples.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Named {

@@ -34,14 +34,14 @@ impl Shared {
         new.iter().try_for_each(|warning| warn(py, warning))
     }
 
-    /// So many will be built. If that is worth it, a chat template is made faster before the first of them.
+    /// This many prompts will be built. If that is worth it, a chat template is made faster before the first of them.
     pub(crate) fn expect(&self, prompts: usize) {
         if self.built.load(Ordering::Relaxed) + prompts > WORTH_ACCELERATING {
             self.accelerate();
         }
     }
 
-    /// So many are about to be built. Once that is worth it, a chat template is made faster.
+    /// This many prompts are about to be built. Once that is worth it, a chat template is made faster.
     pub(crate) fn count(&self, prompts: usize) {
         let before = self.built.fetch_add(prompts, Ordering::Relaxed);
         if (before..before + prompts).contains(&WORTH_ACCELERATING) {

@@ -47,9 +47,9 @@ def test_negative_ids_at_the_end_are_padding(builder: PromptBuilder) -> None:
     assert builder.complete(np.array([44, 695, 1052, -100, -100])) == done
     for wrong in (-100, 2**32):
         for ids in ([wrong, 44], [44, wrong, 1052]):
-            with pytest.raises(metatok.InputError, match=f"{wrong} is no token id"):
+            with pytest.raises(metatok.InputError, match=f"{wrong} is not a token id"):
                 builder.complete(ids)
-        with pytest.raises(metatok.InputError, match=f"{wrong} is no token id"):
+        with pytest.raises(metatok.InputError, match=f"{wrong} is not a token id"):
             builder.stream().push(wrong)
 
 

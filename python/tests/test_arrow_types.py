@@ -38,10 +38,10 @@ def test_bytes_that_are_no_text_are_named(builder: PromptBuilder, chunks: int) -
     parts = [pa.table({"text": pa.array([b"a", b"b"])}), pa.table({"text": pa.array([b"c", b"\xff"])})]
     table = pa.concat_tables(parts)
     table = table if chunks == 2 else table.combine_chunks()
-    with pytest.raises(metatok.InputError, match='conversation 3: column "text": the bytes are no text') as caught:
+    with pytest.raises(metatok.InputError, match='conversation 3: column "text": the bytes are not text') as caught:
         builder.build_arrow(table, "text")
     assert caught.value.place == {"conversation": 3}
-    with pytest.raises(metatok.InputError, match='column "text": the bytes are no text'):
+    with pytest.raises(metatok.InputError, match='column "text": the bytes are not text'):
         builder.build_arrow(table.append_column("said", pa.array(["Hi!"] * 4)), "said", id_column="text")
 
 

@@ -32,7 +32,7 @@ FIT: dict[str, Any] = {"max_seq_len": 50, "truncation": "left"}
         ({"max_seq_len": 40, "truncation": 3}, TypeError, "truncation must be a name"),
         ({"max_seq_len": 40, "truncation": "centre"}, metatok.UsageError, "truncation"),
         ({"truncation": "left"}, metatok.UsageError, "truncation is 'left', but does nothing without max_seq_len"),
-        ({"max_sequence": 40}, TypeError, "'max_sequence' is no keyword argument here; limits are max_seq_len"),
+        ({"max_sequence": 40}, TypeError, "'max_sequence' is not a keyword argument here; limits are max_seq_len"),
     ],
 )
 def test_wrong_limits_are_named(builder: PromptBuilder, limits: dict[str, Any], error: Any, what: str) -> None:
@@ -74,7 +74,7 @@ def test_numbers_that_are_too_small_are_named(builder: PromptBuilder, what: str)
 def test_other_numbers_are_checked_too(builder: PromptBuilder) -> None:
     with pytest.raises(metatok.UsageError, match="width is -1"):
         builder.view(HI).text(width=-1)
-    with pytest.raises(metatok.InputError, match="-1 is no token id"):
+    with pytest.raises(metatok.InputError, match="-1 is not a token id"):
         builder.tokenizer.token(-1)
     assert builder.tokenizer.token(99999) is None
 
@@ -150,7 +150,7 @@ def test_a_limit_of_a_row_is_a_number_of_tokens(builder: PromptBuilder, wrong: A
     limits = pa.array([None, None, None, wrong])
     table = pa.table({"messages": [HI] * 4, "max_out_len": limits})
     table = pa.concat_tables([table[: 4 // chunks], table[4 // chunks :]])
-    with pytest.raises(metatok.InputError, match='conversation 3: column "max_out_len": .*is no number of tokens'):
+    with pytest.raises(metatok.InputError, match='conversation 3: column "max_out_len": .*is not a number of tokens'):
         builder.build_arrow(table)
 
 

@@ -13,7 +13,7 @@ use crate::render::Segment;
 use crate::tokenizer::RunCache;
 use crate::tokenizer::{Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 
-/// Once so many prompts one after the other were too long, the next one probably is, too.
+/// Once this many prompts one after the other were too long, the next one probably is, too.
 const MANY: u32 = 4;
 
 impl Assembler {
@@ -115,7 +115,7 @@ pub(super) struct Assembly<'p> {
     pub(super) spans: Option<Vec<Span>>,
     /// How many tokens there were after each run, if it is to be known later where they come from.
     pub(super) run_ends: Option<Vec<usize>>,
-    /// How many runs there are behind the one that is encoded.
+    /// How many runs there are after the one that is encoded.
     runs_behind: usize,
     pub(super) media: Vec<MediaSpan>,
     pub(super) offsets: Option<Offsets>,
@@ -126,11 +126,11 @@ pub(super) struct Assembly<'p> {
 
 /// How a prompt begins.
 enum AsBefore {
-    /// With so many segments of those before.
+    /// With this many segments of the prompt before.
     Segments(usize),
     /// Ids depend on where text comes from.
     Unknown,
-    /// Its segments do not fit behind those before.
+    /// Its segments do not fit after those before.
     Unfit,
 }
 
@@ -152,7 +152,7 @@ pub(super) struct Offsets {
 }
 
 impl Assembly<'_> {
-    /// False if segments do not fit behind those of the prompt before.
+    /// False if segments do not fit after those of the prompt before.
     fn segments(&mut self, start: Start, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<bool> {
         let (mut is_known, mut start) = match self.begin_as_before(start, segments, scratch) {
             AsBefore::Unfit => return Ok(false),

@@ -31,7 +31,7 @@ pub(super) struct Wanted {
     pub(super) offsets: bool,
 }
 
-/// A run and the token behind it.
+/// A run and the token after it.
 struct Run {
     token: TokenId,
     /// Where it ends in the text, and with the token in the ids and spans.
@@ -66,7 +66,7 @@ pub(super) struct Common<'a> {
 }
 
 impl Common<'_> {
-    /// How many ids there are up to the end of each run, without the token behind it.
+    /// How many ids there are up to the end of each run, without the token after it.
     pub(super) fn run_ends(&self) -> impl Iterator<Item = usize> {
         self.known.iter().map(|run| run.ids_end - 1)
     }
@@ -150,7 +150,7 @@ impl Beginning {
         let Origins { segments: origins, spans } = &mut self.origins;
         origins.truncate(segments);
         spans.truncate(last.map_or(0, |last| last.spans_end));
-        // It went on behind the token.
+        // It went on after the token.
         if let Some(last) = spans.last_mut() {
             last.end = ids_end;
         }

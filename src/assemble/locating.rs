@@ -139,7 +139,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// Records that so many tokens from this one on come from a piece.
+    /// Records that this many tokens from the first one on come from a piece.
     pub(super) fn extend(&mut self, part: Part, first: usize, count: usize) {
         if count == 0 {
             return;

@@ -1,4 +1,5 @@
-//! The runs of a prompt that is too long: what is left of it has most of them, too.
+//! The runs of the last prompt that was too long, with their ids. The shortened prompt has most of these runs, and
+//! takes their ids from here.
 
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ struct Known {
 
 impl Longer {
     /// Takes the place of the last one. `run_ends` says how many ids there are up to the end of each run. Of segments that
-    /// start behind others, the run in which they start is not taken.
+    /// start after others, the run in which they start is not taken.
     pub(super) fn set(&mut self, start: Start, segments: &[Segment<'_>], ids: &[TokenId], run_ends: &[usize]) {
         self.text.clear();
         self.runs.clear();
@@ -45,7 +46,7 @@ impl Longer {
         self.runs.clear();
     }
 
-    /// The ids of a run behind which there are so many others, if it is the same.
+    /// The ids of a run after which there are `behind` others, if it is the same.
     pub(super) fn get(&self, behind: usize, run: Run<'_>) -> Option<&[TokenId]> {
         let at = self.runs.len().checked_sub(behind + 1)?;
         let Known { before, after, text, ids } = &self.runs[at];

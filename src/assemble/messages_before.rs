@@ -28,9 +28,9 @@ struct Message {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(super) segments: usize,
-    /// So many runs, with the tokens behind them.
+    /// The number of runs, with the tokens after them.
     pub(super) runs: usize,
-    /// So many bytes of the next run.
+    /// The number of bytes of the next run.
     pub(super) bytes: usize,
 }
 
@@ -69,7 +69,7 @@ impl MessagesBefore {
         common
     }
 
-    /// Takes the messages of another conversation, as far as they end in so many runs of a beginning.
+    /// Takes the messages of another conversation, as far as they end within the first `runs` runs of a beginning.
     pub(super) fn set(&mut self, rendered: &Rendered<'_>, runs: usize) {
         let Rendered { messages, roles_matter, known, start, ends, segments } = *rendered;
         self.roles.clear();
@@ -102,7 +102,7 @@ impl MessagesBefore {
         }
     }
 
-    /// Forgets those that do not end within so many runs.
+    /// Forgets those that do not end within this many runs.
     pub(super) fn cut(&mut self, runs: usize) {
         self.truncate(self.messages.partition_point(|message| message.start.is_within(runs)));
     }
@@ -114,7 +114,7 @@ impl MessagesBefore {
 }
 
 impl Start {
-    /// Whether so many runs have all that comes before it.
+    /// Whether this many runs have all that comes before it.
     pub(super) fn is_within(self, runs: usize) -> bool {
         self.runs + usize::from(self.bytes > 0) <= runs
     }

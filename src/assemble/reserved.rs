@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::tokenizer::TokenId;
 
-/// Ids are compared with so many ranges.
+/// The most ranges that ids are compared with.
 const MOST_RANGES: usize = 4;
 
 /// The ids that only the template may give.

@@ -51,7 +51,8 @@ impl Rooms {
         Self(vec![row_len; 2 * rows.next_power_of_two()])
     }
 
-    /// The first row with room for so many, which it then lacks. Each row has room for any prompt, and each prompt a row.
+    /// The first row with room for this many tokens, which it then lacks. Each row has room for any prompt, and each
+    /// prompt a row.
     fn take(&mut self, len: usize) -> usize {
         let leaves = self.0.len() / 2;
         let mut at = 1;

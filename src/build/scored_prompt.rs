@@ -67,7 +67,7 @@ pub(super) fn labels_of(
         return prompt.labels_behind(before).map(Some);
     }
     let text = prompt.text.as_deref().unwrap_or_default();
-    // What the template writes behind it may have the same text.
+    // What the template writes after it may have the same text.
     let end = if let ScoredText::Last(_) = scored { end_of_content(prompt) } else { None };
     Ok(prompt.labels(scored.bytes(end.and_then(|end| text.get(..end)).unwrap_or(text))?))
 }

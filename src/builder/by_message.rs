@@ -9,7 +9,7 @@ use crate::conversation::{ChatMessage, Conversation};
 use crate::error::Result;
 use crate::render::{ByMessage, Progress, Segments};
 
-/// So many messages are asked for before they are read.
+/// The number of messages that are asked for before they are read.
 const AHEAD: usize = 32;
 
 /// The messages of a conversation, and who renders them.
@@ -55,7 +55,7 @@ impl<'a> Messages<'a> {
         Ok(())
     }
 
-    /// The same behind those that are known; false if others do not fit behind them.
+    /// The same after those that are known; false if others do not fit after them.
     fn build_from(
         &self,
         known: Progress,

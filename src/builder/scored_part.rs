@@ -35,9 +35,9 @@ impl PromptBuilder {
         Ok(self.session().assemble(&segments, Detail::default())?.input_ids.len())
     }
 
-    /// How many of the first ids of a conversation's prompt are those of its messages without so many last ones, with what
-    /// the template writes before an answer. Where the template writes these messages in another way if others follow, as
-    /// Qwen3's does with thoughts, they end behind their last content.
+    /// How many of the first ids of a conversation's prompt are those of its messages without this many last ones, with
+    /// what the template writes before an answer. Where the template writes these messages in another way if others
+    /// follow, as Qwen3's does with thoughts, they end after their last content.
     ///
     /// ```
     /// use metatok::{BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, Tokenizer};
@@ -103,7 +103,7 @@ fn shared_prefix(one: &[TokenId], other: &[TokenId]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// Where the last token is that is known to come from one of so many messages.
+/// Where the last token ends that is known to come from one of the first `messages` messages.
 fn end_of_messages(prompt: &TokenizedPrompt, messages: usize) -> Option<usize> {
     let is_one = |message: Option<u32>| message.is_some_and(|message| (message as usize) < messages);
     let last = prompt.spans.as_ref()?.iter().rfind(|span| is_one(span.part.message))?;

@@ -13,7 +13,7 @@ use crate::error::{ErrorKind, Result};
 use crate::render::Renderer;
 use crate::tokenizer::Tokenizer;
 
-/// One in so many prompts is built both ways and compared.
+/// One in this many prompts is built both ways and compared.
 const COMPARED: u64 = 256;
 
 impl Shortcut {

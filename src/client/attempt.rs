@@ -74,7 +74,7 @@ pub(super) async fn attempt(http: &Http, protocol: &Protocol, sent: Sent<'_>) ->
             }
             None => events.finish(),
         };
-        // Comments keep a connection alive, but are no data.
+        // Comments keep a connection alive, but are not data.
         if !data.is_empty() {
             last_data = Instant::now();
         }

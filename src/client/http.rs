@@ -132,7 +132,7 @@ impl Http {
         )
     }
 
-    /// All bytes of an answer, which may be so many.
+    /// All bytes of an answer, which may be at most this many.
     pub(super) async fn body(&self, response: &mut Response, most: usize) -> std::result::Result<Vec<u8>, Failure> {
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk(response, Instant::now()).await? {

@@ -65,8 +65,8 @@ impl Pace {
         }
     }
 
-    /// Sends nothing for so long, and half as many requests at a time then. Returns false if the server has sent requests
-    /// away for too long.
+    /// Sends nothing for this long, and half as many requests at a time then. Returns false if the server has sent
+    /// requests away for too long.
     pub(super) fn hold_back(&self, wait: Duration) -> bool {
         let (now, mut state) = (Instant::now(), self.state());
         if now.duration_since(*state.busy_since.get_or_insert(now)) > self.patience {

@@ -111,12 +111,13 @@ impl Known {
             return Err(format!("{} does not say yet what it serves", http.address()));
         }
         if let Some((before, now)) = differing(&self.served, &now) {
-            let what = format!("the server is another one since it was down: it served {before}, and now {now}");
+            let what =
+                format!("after the outage a different server answers: it served {before} before and serves {now} now");
             return Ok(Some(what));
         }
         let compared =
             in_time(http, self.patience, "how it tokenizes", self.compare(http, &now)).await.map_err(late)?;
-        Ok(compared.err().map(|error| format!("the server is another one since it was down: {error}")))
+        Ok(compared.err().map(|error| format!("after the outage a different server answers: {error}")))
     }
 
     /// Has the server tokenize a text, and compares the ids: with another tokenizer, ids mean something else.

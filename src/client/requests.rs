@@ -281,7 +281,7 @@ impl Shared {
         let is_held = self.pace.hold_back(wait);
         if is_held && wait > SILENT && !self.wait_is_said.swap(true, Ordering::Relaxed) {
             let (asked, address) = (seconds(Duration::from_secs(wait.as_secs())), self.http.address());
-            self.notice.say(&format!("{address} has too many requests; waiting for {asked}, and silently from now on"));
+            self.notice.say(&format!("{address} is overloaded; waiting {asked} (later waits are not announced)"));
         }
         is_held
     }

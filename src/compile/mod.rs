@@ -143,7 +143,7 @@ impl CompiledTemplate {
         self.open_seams
     }
 
-    // There are never so many roles that hashing a name would pay off.
+    // There are too few roles for hashing a name to pay off.
     pub(crate) fn role(&self, name: &str) -> Option<usize> {
         self.roles.iter().position(|role| role.name == name)
     }

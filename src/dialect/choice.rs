@@ -84,11 +84,9 @@ impl ModelChoice<'_> {
             (Some(tokenizer), _) => tokenizer_name(tokenizer),
             (None, Some(model)) => model.tokenizer_name(),
             (None, None) if self.conversation_template.is_some() => {
-                Err(ErrorKind::Usage("a conversation template is without a tokenizer".into()).with_way_out(way_out![
-                    "choose one with ",
-                    Setting::TOKENIZER,
-                    ", such as a folder or a repository of the hub"
-                ]))
+                Err(ErrorKind::Usage("a conversation template does not name a tokenizer".into()).with_way_out(
+                    way_out!["choose one with ", Setting::TOKENIZER, ", such as a folder or a repository of the hub"],
+                ))
             }
             (None, None) => Err(nothing_chosen()),
         }

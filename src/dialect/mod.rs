@@ -126,7 +126,7 @@ impl Model {
     fn read(name: &str, bytes: &[u8]) -> Result<Self> {
         let (text, syntax) = text_of(name, bytes)?;
         if text.trim() == "null" {
-            return Err(Error::from(ErrorKind::Template("null is no model".into())).at(Place::file(name)));
+            return Err(Error::from(ErrorKind::Template("null is not a model".into())).at(Place::file(name)));
         }
         let model = DIALECTS.iter().find_map(|read| read(text, syntax)).expect("the last dialect reads everything");
         let mut model = match model {

@@ -53,7 +53,7 @@ pub struct PlacedDifference {
 }
 
 impl Diff {
-    /// Of these two.
+    /// A comparison of two builders that has not seen a conversation yet.
     pub fn new(ours: PromptBuilder, theirs: PromptBuilder) -> Self {
         Self { pair: Pair { ours, theirs }, equal: 0, refused: 0, causes: BTreeMap::new(), first: BTreeMap::new() }
     }
@@ -64,7 +64,7 @@ impl Diff {
         RecordReader::new(format).for_chat_template(ours.writes_all_keys() || theirs.writes_all_keys())
     }
 
-    /// Compares the prompts of generated conversations, of each [`ContentKind`] at most so many.
+    /// Compares the prompts of generated conversations, at most `of_each` of each [`ContentKind`].
     pub fn see_generated(&mut self, of_each: usize) {
         for kind in ContentKind::ALL {
             for (i, conversation) in generated(kind, &[]).iter().take(of_each).enumerate() {

@@ -8,7 +8,7 @@ use crate::import::imported::import_by;
 use crate::import::verify::{Theirs, Verifier};
 use crate::import::{ContentKind, Imported};
 
-/// After so many prompts, a chat template has taken as long as making a meta template of it takes.
+/// After this many prompts, a chat template has taken as long as making a meta template of it takes.
 pub const WORTH_ACCELERATING: usize = 1000;
 
 /// Makes a meta template of the chat template of a builder, and lets the builder and all its clones use that from now

@@ -30,14 +30,14 @@ pub(crate) struct LineBatch {
     pub(crate) first: u64,
     /// Which rows the lines are, where they are not asked one after the other.
     picks: Vec<PickedRow>,
-    /// Reading failed behind these lines.
+    /// Reading failed after these lines.
     pub(crate) error: Option<Error>,
 }
 
 /// A record of a batch.
 pub(crate) struct BatchLine {
     pub(crate) record: FileRecord,
-    /// Its bytes in the batch, if it is no row of a table.
+    /// Its bytes in the batch, if it is not a row of a table.
     range: Range<usize>,
 }
 

@@ -13,7 +13,7 @@ use crate::input::source::local;
 /// A hash of a file's bytes: 16 hexadecimal digits.
 ///
 /// # Errors
-/// What reading it says, with its name.
+/// [`ErrorKind::Io`] with the file's name, if it cannot be read.
 pub fn digest_of_file(path: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut hash));
@@ -25,7 +25,8 @@ pub fn digest_of_file(path: &Path) -> Result<String> {
 /// `stream` in its place.
 ///
 /// # Errors
-/// What reading it says, with its name.
+/// [`ErrorKind::Io`] with the input's name, if it cannot be read; for a file of the Hub also the Hub's errors, such as
+/// [`ErrorKind::HubMissing`].
 pub fn digest_of_input(path: &Path) -> Result<String> {
     let (name, local) = (path.display(), local(path).at(path.display())?);
     let digest = if local.is_file() { digest_of_file(&local)? } else { "stream".into() };

@@ -14,7 +14,8 @@ use crate::wording;
 /// why there is none: not UTF-8, or longer than `max_line_bytes`.
 ///
 /// # Errors
-/// What reading or `visit` says.
+/// [`crate::ErrorKind::Io`] if an input cannot be read, [`crate::ErrorKind::Parse`] for a broken list or table, and the
+/// errors of `visit`.
 pub fn each_record(
     inputs: Vec<Input>,
     holds: Holds,

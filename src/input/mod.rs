@@ -34,5 +34,5 @@ pub use output_files::OutputFiles;
 pub use record_place::RecordPlace;
 pub use source::Input;
 
-/// How long a line may be, in bytes, where nobody says: 64 MiB.
+/// The default limit on the length of a line, in bytes: 64 MiB.
 pub const DEFAULT_MAX_LINE_BYTES: usize = 64 << 20;

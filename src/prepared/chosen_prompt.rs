@@ -139,7 +139,7 @@ fn tokens(builder: &PromptBuilder) -> impl FnMut(&Conversation) -> Result<usize>
 }
 
 fn no_answer_to(turn: usize) -> Error {
-    let what = format!("a later turn than {turn} needs the model's answer to that");
+    let what = format!("turn {} needs the model's answer to turn {turn}", turn + 1);
     ErrorKind::Usage(what).with_way_out(way_out!["supply it with ", Setting::ANSWERS]).at(Setting::TURN)
 }
 

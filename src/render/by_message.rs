@@ -7,7 +7,7 @@ use crate::render::segments::Segments;
 /// How far messages are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// So many are written.
+    /// The number of messages that are written.
     pub messages: usize,
     /// What the renderer needs to know of them, in its own terms; 0 before the first one.
     pub state: u64,
@@ -92,7 +92,7 @@ pub trait ByMessage {
         false
     }
 
-    /// Writes the messages of a conversation behind those that were written before, and what comes after the last one.
+    /// Writes the messages of a conversation after those that were written before, and what comes after the last one.
     /// Appends how far it is after each, as long as it can go on from there. What it appends may end early, but leaves none
     /// out.
     ///

@@ -135,7 +135,7 @@ pub trait Renderer: Send + Sync {
         None
     }
 
-    /// Itself, if it writes OpenAI-style messages one after the other, and can go on behind those that it wrote before.
+    /// Itself, if it writes OpenAI-style messages one after the other, and can go on after those that it wrote before.
     fn by_message(&self) -> Option<&dyn ByMessage> {
         None
     }

@@ -84,7 +84,7 @@ fn sink(client: &Client, runner: &Runner, stream: bool) -> Result<Arc<dyn LineSi
     let form: &OutputForm = OutputForm::find(client.protocol().form)?;
     match form.open(&runner.builder, options)? {
         Sink::Lines(sink) => Ok(sink.into()),
-        Sink::File(_) => Err(ErrorKind::Usage(format!("{} is no form of requests", form.name)).into()),
+        Sink::File(_) => Err(ErrorKind::Usage(format!("{} is not a form of requests", form.name)).into()),
     }
 }
 
@@ -170,7 +170,7 @@ impl OverHttp<'_, '_> {
             Outcome::GivenUp(why) => {
                 let error = match self.lines.run.answers.is_kept() {
                     true => {
-                        let way_out = way_out!["mend that, and go on from there with ", Setting::RESUME];
+                        let way_out = way_out!["fix that, then continue with ", Setting::RESUME];
                         ErrorKind::Engine(why).with_way_out(way_out)
                     }
                     false => ErrorKind::Engine(why).into(),

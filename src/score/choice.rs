@@ -7,13 +7,13 @@ const ANNOUNCED: [&str; 8] = ["answer", "option", "choice", "答案", "选项", 
 const BETWEEN: [&str; 12] =
     ["is", "are", "be", "should", "would", "will", "the", "option", "choice", "correct", "是", "为"];
 
-/// Words that leave it open whether the label before them or the one behind is meant.
+/// Words that leave it open whether the label before them or the one after them is meant.
 const ALTERNATIVES: [&str; 6] = ["or", "and", "nor", "或", "和", "或者"];
 
 /// Signs that do the same.
 const SEPARATORS: [char; 5] = ['/', ',', '&', '、', '，'];
 
-/// Words behind a label which is not the intended one, after `is` or `are`.
+/// Words after a label which is not the intended one, after `is` or `are`.
 const REJECTED: [&str; 6] = ["not", "wrong", "incorrect", "false", "no", "never"];
 
 /// The label, by the first of these rules that finds one: one after `answer` and the like, the last of them, unless an

@@ -178,7 +178,7 @@ pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
         ArrayFormat::Npy => ".npy",
         ArrayFormat::Safetensors => ".safetensors",
     };
-    let parse = |what: &dyn std::fmt::Display| ErrorKind::Parse(format!("this is no {name} file: {what}"));
+    let parse = |what: &dyn std::fmt::Display| ErrorKind::Parse(format!("this is not a {name} file: {what}"));
     match format {
         ArrayFormat::Npz => {
             let mut file = NpzReader::new(Cursor::new(bytes)).map_err(|error| parse(&error))?;

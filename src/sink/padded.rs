@@ -18,7 +18,7 @@ const HEADER: usize = 64;
 /// Of arrays with more places than this, most must not be padding.
 const MANY: usize = 1 << 28;
 
-/// At most so many places for each token.
+/// The most places for each token.
 const SPARSE: usize = 1000;
 
 /// Prompts padded to one length.

@@ -82,7 +82,7 @@ impl Table {
         Self { format, origin: Origin::new(builder, fingerprint.into()) }
     }
 
-    /// The metadata of so many rows, as JSON; its key is `metatok`.
+    /// The metadata of this many rows, as JSON; its key is `metatok`.
     ///
     /// ```
     /// use metatok::PromptBuilder;
@@ -201,16 +201,16 @@ fn parquet(
 /// # Errors
 /// [`ErrorKind::Parse`] if the bytes are not such a file.
 pub(crate) fn metadata(format: TableFormat, bytes: Vec<u8>) -> Result<String> {
-    let parse = |name: &str, what: String| ErrorKind::Parse(format!("this is no {name} file: {what}"));
+    let parse = |name: &str, what: String| ErrorKind::Parse(format!("this is not {name} file: {what}"));
     let found = match format {
         TableFormat::Arrow => {
             let file = FileReader::try_new(Cursor::new(bytes), None);
-            let file = file.map_err(|error| parse("Arrow", error.to_string()))?;
+            let file = file.map_err(|error| parse("an Arrow", error.to_string()))?;
             file.schema().metadata().get(METADATA).cloned()
         }
         TableFormat::Parquet => {
             let file = SerializedFileReader::new(bytes::Bytes::from(bytes));
-            let file = file.map_err(|error| parse("Parquet", error.to_string()))?;
+            let file = file.map_err(|error| parse("a Parquet", error.to_string()))?;
             let pairs = file.metadata().file_metadata().key_value_metadata();
             let pair = pairs.into_iter().flatten().find(|pair| pair.key == METADATA);
             pair.and_then(|pair| pair.value.clone())

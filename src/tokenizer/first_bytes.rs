@@ -1,6 +1,6 @@
-//! Where one of a few bytes is in a text: what begins with them is only looked for there.
+//! Finds the next of a few bytes in a text. What begins with one of these bytes is looked for only there.
 
-/// So many are compared at once.
+/// The most bytes that are compared at once.
 const MOST: usize = 8;
 const BLOCK: usize = 32;
 

@@ -1,8 +1,9 @@
-//! A table of characters, of which a part is made when it is first asked for: hardly any text has characters of all parts.
+//! A table of what is known of each character. A part of it is made when it is first asked for: hardly any text has
+//! characters of all parts.
 
 use std::sync::OnceLock;
 
-/// So many characters are in a part.
+/// The number of characters in a part.
 pub(crate) const PAGE: usize = 1 << 12;
 /// Characters from U+20000 on are in no part.
 const PAGES: usize = 0x20000 / PAGE;

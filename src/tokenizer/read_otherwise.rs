@@ -39,7 +39,7 @@ fn removes(normalizer: &Value) -> bool {
 }
 
 /// Whether a pre-tokenizer begins with the three patterns of DeepSeek, as far as the first one tells, and has other steps
-/// behind them than the one that makes characters of bytes.
+/// after them than the one that makes characters of bytes.
 fn drops_steps(pre_tokenizer: &Value) -> bool {
     let Some([digits, _, _, others @ ..]) = pre_tokenizer["pretokenizers"].as_array().map(Vec::as_slice) else {
         return false;

@@ -24,9 +24,9 @@ const SAMPLES: usize = 5;
 const BUDGET: usize = 16 << 20;
 /// A run of this many bytes is long: worth more to keep, but looking up too many without a hit is a waste.
 pub(crate) const LONG: usize = 48;
-/// Once so many more long runs were missed than found, only one in eight is looked up.
+/// Once this many more long runs were missed than found, only one in eight is looked up.
 const PATIENCE: u32 = 512;
-/// Finding so many bytes of a long run saves as much time as looking up a run takes.
+/// Finding this many bytes of a long run saves as much time as looking up a run takes.
 const WORTH: usize = 32;
 /// How many runs with the same slot an entry survives between two hits.
 const LIVES: u8 = 8;
@@ -155,7 +155,7 @@ impl RunCache {
         Err(place)
     }
 
-    /// Counts so many runs, with so many bytes, that were known without asking.
+    /// Counts runs and their bytes that were known without asking.
     pub(crate) fn count_found(&mut self, runs: u64, bytes: u64) {
         self.counts.asked += runs;
         self.counts.asked_bytes += bytes;

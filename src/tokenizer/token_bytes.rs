@@ -40,7 +40,7 @@ impl Tokenizer {
         }
     }
 
-    /// The bytes of every token for so many look-ups, unless single ones still cost less than reading the vocabulary.
+    /// The bytes of every token for this many look-ups, unless single ones still cost less than reading the vocabulary.
     pub(crate) fn table_for(&self, look_ups: usize) -> Option<&ByteTable> {
         if let Some(table) = self.bytes.get() {
             return Some(table);

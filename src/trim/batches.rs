@@ -16,7 +16,7 @@ pub struct TrimmedBatch {
     pub lines: Vec<u8>,
     /// How many there are, and what was found in them.
     pub totals: TrimTotals,
-    /// The line after them is no answer. Nothing of the lines after it is kept.
+    /// The line after them is not an answer. Nothing of the lines after it is kept.
     pub wrong: Option<Error>,
     /// Reading failed after them.
     pub error: Option<Error>,

@@ -57,7 +57,7 @@ pub struct AnswerTrimmer {
     named: Mutex<Vec<(StopReason, Arc<NamedStops>)>>,
 }
 
-/// So many stops that engines named are kept: they name few different ones.
+/// At most this many stops that engines named are kept: they name few different ones.
 const MOST_NAMED: usize = 64;
 
 /// The stops, with one more that an engine named.

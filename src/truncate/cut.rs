@@ -22,7 +22,8 @@ pub struct CutTokens {
 pub(super) struct Cut(Vec<(Range<usize>, usize)>);
 
 impl Cut {
-    /// So many tokens, and with them the rest of characters that they have a part of; none if the content is not enough.
+    /// Chooses `excess` tokens, and with them the rest of characters that they have a part of; none if the content is
+    /// not enough.
     pub(super) fn choose(
         builder: &PromptBuilder,
         prompt: &TokenizedPrompt,

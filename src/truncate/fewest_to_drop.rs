@@ -14,7 +14,7 @@ pub(super) fn fewest_to_drop(
 ) -> Result<Option<usize>> {
     /// Too many tokens by this are too many, whatever an estimate leaves out.
     const CLEARLY: usize = 36;
-    /// By so many tokens a right estimate is wrong, because what is next to each other now was not before.
+    /// A right estimate is wrong by at most this many tokens, because what is next to each other now was not before.
     const WRONG: usize = 4;
     let mut guess = estimates.iter().take_while(|left| **left > limit + CLEARLY).count().clamp(1, most.max(1));
     if let Some(estimate) = estimates.get(guess) {

@@ -108,8 +108,8 @@ fn examples(items: &[Item]) -> Vec<Vec<usize>> {
     examples
 }
 
-/// How many tokens are probably left when so many units are dropped, by what each message has in the whole prompt. It begins
-/// with no unit.
+/// The number of tokens that are probably left for each number of units that are dropped, from none on, by what each
+/// message has in the whole prompt.
 pub(super) fn estimates(units: &[Vec<usize>], prompt: &TokenizedPrompt) -> Vec<usize> {
     let spans = prompt.spans.as_deref().unwrap_or_default();
     let mut of_message: HashMap<usize, usize> = HashMap::with_capacity(spans.len());

@@ -68,7 +68,7 @@ fn as_text(builder: &PromptBuilder, ids: &[TokenId]) -> Result<Content> {
     Ok(Content::Parts(parts))
 }
 
-/// The text of ids behind others: some decoders take a space off the begin of what they decode.
+/// The text of ids after others: some decoders take a space off the begin of what they decode.
 fn text_after(tokenizer: &Tokenizer, before: &[TokenId], ids: &[TokenId]) -> Result<String> {
     let (head, whole) = (tokenizer.decode(before, false)?, tokenizer.decode(&[before, ids].concat(), false)?);
     match whole.strip_prefix(&head) {

@@ -19,7 +19,7 @@ pub(crate) fn tests() -> Tests {
     tests![no_content_changes_the_reserved_tokens]
 }
 
-/// How many contents are tried on each tokenizer; `METATOK_ATTACKS=100000` tries so many.
+/// How many contents are tried on each tokenizer; `METATOK_ATTACKS=100000` tries this many.
 fn attacks() -> usize {
     std::env::var("METATOK_ATTACKS").ok().and_then(|attacks| attacks.parse().ok()).unwrap_or(200)
 }

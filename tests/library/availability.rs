@@ -15,7 +15,7 @@ pub(crate) fn tests() -> Tests {
     tests![ordinary_text_is_never_refused, what_spells_a_reserved_token_is_written_without_it]
 }
 
-/// How many texts of each file are tried; `METATOK_TEXTS=2000` tries so many.
+/// How many texts of each file are tried; `METATOK_TEXTS=2000` tries this many.
 fn texts() -> usize {
     std::env::var("METATOK_TEXTS").ok().and_then(|texts| texts.parse().ok()).unwrap_or(40)
 }

@@ -36,7 +36,7 @@ pub(crate) fn tests() -> Tests {
 #[derive(Deserialize)]
 struct Expected {
     prompts: Vec<Vec<TokenId>>,
-    /// Behind the last token of each.
+    /// After the last token of each.
     logits: Vec<Vec<f32>>,
     greedy: Vec<Vec<TokenId>>,
 }
@@ -55,7 +55,7 @@ fn load(folder: &Path) -> CandleEngine {
 struct Listed<'p> {
     requests: Vec<Request<'p>>,
     next: usize,
-    /// After so many tokens a request is broken off.
+    /// After this many tokens a request is broken off.
     enough: Vec<usize>,
     answers: Vec<Vec<TokenId>>,
     ended: Vec<usize>,
@@ -90,7 +90,7 @@ fn seqs(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).expect("there are some")
 }
 
-/// Answers these, so many side by side.
+/// Answers these, this many side by side.
 fn generate(engine: &CandleEngine, requests: Vec<Request<'_>>, max_num_seqs: usize) -> Vec<Vec<TokenId>> {
     let mut listed = Listed::new(requests);
     engine.generate(&mut listed, seqs(max_num_seqs)).expect("the prompts can be continued");

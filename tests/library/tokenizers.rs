@@ -101,7 +101,7 @@ fn special_tokens_are_added_as_asked() {
             vec![],
         ),
         (json!({ "begin": [1050], "round": human }), Mode::Score, never, vec![1050, 64], vec![], vec![]),
-        // Behind a prompt to continue there is nothing, unless it is asked for.
+        // After a prompt to continue there is nothing, unless it is asked for.
         (json!({ "round": chat }), Mode::Generate, auto, vec![1050, 64, 1051], vec![], vec![1052]),
         (json!({ "begin": [1050], "round": human }), Mode::Generate, auto, vec![1050, 64], vec![1050], vec![1052]),
         (json!({ "round": chat }), Mode::Generate, always, vec![1050, 64, 1051, 1052], vec![], vec![]),

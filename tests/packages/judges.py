@@ -155,7 +155,7 @@ def models_of(keys):
 
 
 def predictions_of(rows, dataset, models):
-    """What so many models say: of each a text for each row, or one for each turn."""
+    """What this many models say: of each a text for each row, or one for each turn."""
     inferencer = dict_of(dict_of(dataset, "infer_cfg"), "inferencer")
     turns = class_of(dataset["infer_cfg"], "inferencer") == "ChatInferencer" and inferencer.get("infer_mode") == "every"
     # Of models that are compared it writes the names into the reference.
@@ -201,7 +201,7 @@ def asked(classes, keys, outer, rows, output, predictions):
 
 
 def judge_lines(classes, dataset, keys, outer, models):
-    """A judge with rows and answers of so many models, and what the package asks it."""
+    """A judge with rows and answers of this many models, and what the package asks it."""
     rows = JudgedRows(dataset, keys)
     made = [rows.row(number) for number in NUMBERS]
     predictions = predictions_of(made, dataset, models)

@@ -159,7 +159,7 @@ def prompts(own, asked):
     """The prompts of the row, each with its label and its mode."""
     name = class_of(asked.infer, "inferencer")
     kind, config = vars(own)[name], dict_of(asked.infer, "inferencer")
-    # A model that fails ends what is asked behind the results of functions.
+    # A model that fails ends what is asked after the results of functions.
     model = Model([] if name.startswith("BFCL") else asked.answers)
     inferencer = object.__new__(kind)
     inferencer.__dict__.update(

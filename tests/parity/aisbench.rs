@@ -64,7 +64,7 @@ impl Parser {
             return replayer.parsed(&json!({ "meta": meta }), &as_recorded, mode);
         }
         if api::is_none(meta) && !["Chat", "QwenVL", "Offline"].iter().any(|chat| class.contains(chat)) {
-            // Text, or else the parts of all messages one behind the other.
+            // Text, or else the parts of all messages one after the other.
             let text = replayer.parsed(&json!({ "meta": meta }), &as_recorded, mode)?;
             return Ok(if text == "" { parts(prompt).map_or(text, Value::Array) } else { text });
         }

@@ -57,7 +57,7 @@ pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
             "chat_nomerge" => (false, false),
             "chat_keepempty" => (true, true),
             "openai_chat_inferencer" => (false, false),
-            // Contents one behind the other.
+            // Contents one after the other.
             _ => continue,
         };
         let messages = |input: &Value| -> metatok::Result<Value> {

@@ -140,7 +140,7 @@ impl Sent<'_> {
 
 enum Answer {
     Text(String),
-    /// The turn is lost, and those behind it.
+    /// The turn is lost, and those after it.
     Failed,
     Broken,
 }

@@ -20,7 +20,7 @@ fn metatok(args: &[&str]) -> Command {
     program::metatok(Path::new("."), args)
 }
 
-/// A help page as it is printed where the terminal has so many columns.
+/// A help page as it is printed where the terminal has this many columns.
 fn help(args: &[&str], columns: &str) -> String {
     let output = metatok(args).env("COLUMNS", columns).output().expect("the program runs");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));

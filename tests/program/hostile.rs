@@ -41,7 +41,7 @@ struct Case {
     feature: Option<String>,
 }
 
-/// A part of a file, so many times.
+/// A part of a file, this many times.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Piece {

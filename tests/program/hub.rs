@@ -33,7 +33,7 @@ pub(crate) fn tests() -> Tests {
 enum Answer {
     File(Vec<u8>),
     Status(u16),
-    /// The first so many bytes, and then the connection ends.
+    /// This many first bytes, and then the connection ends.
     Interrupted(Vec<u8>, usize),
 }
 

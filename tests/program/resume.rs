@@ -25,7 +25,7 @@ fn below(random: &mut Mt64, end: usize) -> usize {
     (random.next_u64() % end as u64) as usize
 }
 
-/// A range of at least one of so many, mostly a short one.
+/// A range of at least one out of this many, mostly a short one.
 fn range(random: &mut Mt64, len: usize) -> std::ops::Range<usize> {
     let start = below(random, len);
     let longest = if below(random, 4) == 0 { len - start } else { (len - start).min(20) };
@@ -121,7 +121,7 @@ fn write_input(folder: &Path) {
     std::fs::write(folder.join("in.jsonl"), demo.expect("they are there") + "no conversation\n").expect("written");
 }
 
-/// So many journals are damaged as METATOK_DAMAGES says.
+/// As many journals are damaged as METATOK_DAMAGES says.
 fn no_damage_gives_other_answers() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let at = folder.path();

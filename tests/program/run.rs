@@ -282,7 +282,7 @@ mod with_an_engine {
         assert!(output(folder.path(), &run).status.success());
         let expected = read(folder.path(), "out").expect("it is written");
         let journal = |folder: &Path| String::from_utf8(read(folder, "out.partial").expect("it is there"));
-        // A journal as any kill could leave it, made of one that a bad line has stopped behind all others.
+        // A journal as any kill could leave it, made of one that a bad line has stopped after all others.
         let mut bad = read(folder.path(), "in.jsonl").expect("it is there");
         bad.extend_from_slice(b"\n");
         std::fs::remove_file(folder.path().join("out")).expect("it was there");

@@ -75,7 +75,7 @@ impl Drop for ScriptedServer {
     }
 }
 
-/// A folder with so many conversations for a run, in `in.jsonl`.
+/// A folder with this many conversations for a run, in `in.jsonl`.
 pub(crate) fn folder(rows: usize) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let rows: String = (0..rows).map(|i| format!("\"What is {i}?\"\n")).collect();

@@ -30,7 +30,7 @@ pub(crate) fn tests() -> Tests {
     ]
 }
 
-/// So many conversations, each with an id.
+/// This many conversations, each with an id.
 fn conversations(count: usize) -> String {
     (0..count)
         .map(|i| {

@@ -23,7 +23,7 @@ pub(crate) fn tests() -> Tests {
     ]
 }
 
-/// A run of so many conversations, with answers on standard output.
+/// A run of this many conversations, with answers on standard output.
 fn ran(server: &ScriptedServer, engine: &str, rows: usize, more: &[&str]) -> Output {
     let (folder, url) = (folder(rows), server.url());
     let fixed = ["run", "-m", "demo", "--engine", engine, "--url", &url, "--concurrency", "1", "in.jsonl"];

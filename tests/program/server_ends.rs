@@ -57,7 +57,7 @@ fn but_the_second(status: Option<&'static str>) -> ScriptedServer {
     })
 }
 
-/// Sends a signal, one that no shell lets a program ignore, when the server has been asked for so many rows, and answers have had time to arrive.
+/// Sends a signal, one that no shell lets a program ignore, when the server has been asked for this many rows, and answers have had time to arrive.
 fn interrupted(mut run: Child, server: &ScriptedServer, rows: usize) -> Output {
     while server.bodies("/v1/completions").len() < rows && run.try_wait().expect("it was started").is_none() {
         thread::sleep(Duration::from_millis(20));
@@ -94,7 +94,7 @@ fn an_interrupted_run_says_what_is_kept() {
     let run = metatok(folder.path(), &args(&server.url(), "vllm", &["-o", "out"])).spawn().expect("it runs");
     let ran = interrupted(run, &server, 5);
     assert_eq!(ran.status.code(), Some(143), "{}", stderr(&ran));
-    let expected = "metatok: interrupted; 4 answers kept in out.partial, go on with --resume\n";
+    let expected = "metatok: interrupted; 4 answers kept in out.partial, continue with --resume\n";
     assert!(stderr(&ran).ends_with(expected), "{}", stderr(&ran));
     let other = ScriptedServer::start(|asked, to| match asked.path.as_str() {
         "/v1/completions" => answer(to),

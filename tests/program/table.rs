@@ -112,7 +112,7 @@ fn they_say_what_they_were_built_with() {
         );
         std::fs::write(&path, "no table").expect("files can be written");
         let (code, message) = check(&[]);
-        assert!(code == Some(2) && message.starts_with("metatok: FILE: this is no "), "{message}");
+        assert!(code == Some(2) && message.starts_with("metatok: FILE: this is not a"), "{message}");
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "N", value_parser = multiple(), hide_short_help = true)]
     pub(crate) pad_to_multiple_of: Option<std::num::NonZeroUsize>,
 
-    /// Add what the ids depend on
+    /// Add a fingerprint of what the ids depend on
     ///
     /// Each prompt gets hashes of the template and the tokenizer, metatok's version and the options. `check --against`
     /// reports whether they are still the same.

@@ -26,7 +26,7 @@ Exit codes: 0 success; 1 some rows were rejected or one stopped the run, or a ch
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Read the tokenizer's files anew, and keep nothing of them
+    /// Do not use the tokenizer cache
     ///
     /// What was read of a tokenizer is kept in the folder METATOK_CACHE, by default ~/.cache/metatok, and loads several times
     /// as fast from there.

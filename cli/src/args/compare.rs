@@ -61,13 +61,13 @@ pub(crate) struct CompareArgs {
 
     /// How many tokens to show before a difference, and from it on
     ///
-    /// Of text alone, four characters for each.
+    /// In text without ids, a token counts as four characters.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_CONTEXT)]
     pub(crate) context: usize,
 
-    /// What the ids of requests begin with
+    /// Prefix of request ids, removed from the answers' ids
     ///
-    /// From the ids of answers, ID- is removed. If each engine had its own, give the option twice.
+    /// ID- is removed from the front of the ids. If each engine had its own prefix, give the option twice.
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub(crate) run_id: Vec<String>,
 

@@ -49,7 +49,7 @@ impl RequestArgs {
 /// The front of the ids of requests.
 #[derive(Clone, clap::Args)]
 pub(crate) struct RunIdArgs {
-    /// What the ids of requests begin with
+    /// Prefix of request ids
     ///
     /// Two runs on one server then have no id in common. A request's id is ID-ROW. From the ids of answers, ID- is removed.
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]

@@ -35,7 +35,7 @@ pub(crate) struct ScoreArgs {
     #[arg(short, long, value_name = "COLUMN", help_heading = COMPARISON)]
     pub(crate) reference: String,
 
-    /// Texts to score that the answers are for, and pick the label of each row
+    /// Pick each row's label by the likelihood of these texts
     ///
     /// This is the output of `metatok build --labels` for a dataset with PPLInferencer or LLInferencer. The answers are those
     /// of vLLM or SGLang to its requests (--format vllm, vllm-generate or sglang), with the log-probabilities of the tokens.

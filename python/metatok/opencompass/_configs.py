@@ -61,7 +61,7 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
         options: As for :class:`metatok.PromptBuilder`.
 
     Raises:
-        MetatokError: the dict is no model, or nothing says where its tokenizer is.
+        MetatokError: the dict is not a model, or nothing says where its tokenizer is.
 
     >>> model = {"type": "VLLM", "abbr": "mine", "meta_template": {"round": [
     ...     {"role": "HUMAN", "begin": "Q: ", "end": "\\n"}, {"role": "BOT", "begin": "A:", "generate": True}]}}

@@ -37,9 +37,9 @@ impl FewShotPrompter {
         Self { task: task.into(), shots: Shots::new(train.into()) }
     }
 
-    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids` until the
-    /// prompt has no `excess` of tokens, or none is left. For later labels with the same `ids` they stay dropped, as in
-    /// the reference.
+    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids` until
+    /// `excess`, which tells by how many tokens a prompt is too long, returns 0, or until no example is left. For later
+    /// labels with the same `ids` they stay dropped, as in the reference.
     ///
     /// # Errors
     /// The same as for [`Task::examples`] and [`Task::prompt`], and the errors of `excess`.

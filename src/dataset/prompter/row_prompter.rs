@@ -83,7 +83,7 @@ impl RowPrompter {
     }
 
     /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the end of `ids`
-    /// until a prompt has no `excess` of tokens, see
+    /// until `excess`, which tells by how many tokens a prompt is too long, returns 0, see
     /// [`FewShotPrompter::prompt`](crate::dataset::FewShotPrompter::prompt).
     ///
     /// ```

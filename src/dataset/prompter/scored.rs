@@ -16,7 +16,7 @@ pub enum ScoredText {
     /// tokens of the context alone, without the white space at the end of the context. See
     /// [`PromptBuilder::context_tokens`](crate::PromptBuilder::context_tokens).
     Continuation(usize),
-    /// The last messages, this many: what the prompt has behind that of the messages before. See
+    /// The last messages, this many: what the prompt has after that of the messages before. See
     /// [`PromptBuilder::tokens_before`](crate::PromptBuilder::tokens_before).
     Messages(usize),
     /// The last occurrence of this text: a continuation, wherever the template puts it.
@@ -47,7 +47,7 @@ impl ScoredText {
 
 /// Where a text has another for the last time.
 fn last(text: &str, other: &str) -> Option<usize> {
-    /// Of a template there are hardly more bytes behind it. To look there costs less than to prepare a search.
+    /// Of a template there are hardly more bytes after it. To look there costs less than to prepare a search.
     const NEAR: usize = 64;
     let ends_with = |behind: &usize| {
         let before = text.len().checked_sub(*behind).map(|end| &text.as_bytes()[..end]);

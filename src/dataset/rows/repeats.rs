@@ -75,7 +75,7 @@ impl Repeats {
         if self.n_is_in_place { [self.num_repeats, self.n] } else { [self.times(), 1] }
     }
 
-    /// The rows that are asked, out of so many; `range` chooses from a number of places.
+    /// The rows that are asked, out of `rows` of them; `range` chooses from a number of places.
     pub(crate) fn picks(self, rows: usize, range: impl FnOnce(usize) -> Result<Option<Vec<usize>>>) -> Result<Picks> {
         let [before, after] = self.around_range();
         let all = rows.saturating_mul(before);

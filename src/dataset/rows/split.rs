@@ -54,7 +54,7 @@ fn sliced(text: &str, len: usize) -> Result<Vec<usize>> {
     Ok(rows)
 }
 
-/// The places of a slice, without its brackets; none if it is no slice.
+/// The places of a slice, without its brackets; none if it is not a slice.
 fn of_slice(slice: &str, len: usize) -> Option<Vec<usize>> {
     let bound = |part: &str| match part.trim() {
         "" | "None" => Some(None),

@@ -17,7 +17,7 @@ pub(super) fn open_tabs(file: Box<dyn BufRead + Send>, columns: Option<&[String]
     read(file, b'\t', columns)
 }
 
-/// A record behind the last one of a file, which a quote that nothing closes takes into its field.
+/// A record after the last one of a file, which a quote that nothing closes takes into its field.
 const END: &str = "\u{4}metatok: the end of the file\u{4}";
 const BEHIND: &str = "\n\u{4}metatok: the end of the file\u{4}\n";
 
@@ -112,7 +112,7 @@ fn written(record: &ByteRecord, delimiter: u8) -> Vec<u8> {
     let _ = writer.write_byte_record(record);
     let mut bytes = writer.into_inner().unwrap_or_default();
     bytes.pop();
-    // What was read behind the end, and the quote that the writer adds behind it.
+    // What was read after the end, and the quote that the writer adds after it.
     if let Some(file) = bytes.strip_suffix(b"\"").and_then(|bytes| bytes.strip_suffix(BEHIND.as_bytes())) {
         return file.to_vec();
     }

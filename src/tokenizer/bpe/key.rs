@@ -101,7 +101,7 @@ fn at_end(text: &[u8], start: usize) -> [u64; 2] {
     [number as u64, (number >> 64) as u64]
 }
 
-/// So many bytes, and zeros.
+/// A text of at most 16 bytes, and zeros.
 #[cold]
 fn of_few(text: &[u8]) -> [u64; 2] {
     let mut bytes = [0; 16];

@@ -9,11 +9,13 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::pieces::{FEW, Table};
 
-/// So many pieces are found at most.
+/// The most pieces that are found at once.
 pub(crate) const AT_ONCE: usize = 1024;
-/// So many are asked for before the first of them is looked up: as many as the nearest cache has room for.
+/// The number of pieces that are asked for before the first of them is looked up: as many as the nearest cache has room
+/// for.
 const ASKED: usize = 64;
-/// So many tokens are copied at once, whether they are needed or not: nothing then depends on how many they are.
+/// The number of tokens that are copied at once, whether they are needed or not: nothing then depends on how many they
+/// are.
 pub(crate) const COPIED: usize = 16;
 /// The first byte of characters of Chinese, Japanese and Korean, and above.
 const IDEOGRAPHS: u8 = 0xE3;
@@ -101,8 +103,8 @@ impl Known {
         &self.tokens[..self.count]
     }
 
-    /// Copies some of these tokens behind so many others, and returns how many there are then. There is room for [`COPIED`]
-    /// more.
+    /// Copies some of these tokens after the first `len` of `to`, and returns how many there are then. There is room
+    /// for [`COPIED`] more.
     #[inline]
     pub(crate) fn copy(&self, tokens: Range<usize>, to: &mut [TokenId], len: usize) -> usize {
         for (at, from) in tokens.clone().step_by(COPIED).enumerate() {
@@ -127,8 +129,8 @@ fn ask(table: Table<'_>, text: &[u8], mut start: u32, ends: &[u32], pieces: &mut
     start
 }
 
-/// Writes the tokens of pieces behind so many others. Returns how many there are then, and a bit for each piece that is not
-/// known, the first one's the lowest.
+/// Writes the tokens of pieces after the first `len` tokens. Returns how many there are then, and a bit for each piece
+/// that is not known, the first one's the lowest.
 #[inline(never)]
 fn find(
     table: Table<'_>,

@@ -6,8 +6,8 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::places::{self, Places};
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
-/// So many bits of a slot are the rank of a pair, and so many the id of each of its two tokens. One bit more tells slots
-/// from those that are empty.
+/// The number of bits in a slot for the rank of a pair, and for the id of each of its two tokens. One bit more tells
+/// slots from those that are empty.
 pub(super) const RANK_BITS: u32 = 25;
 const ID_BITS: u32 = 19;
 /// The rank of a pair that does not merge.
@@ -23,7 +23,7 @@ pub(super) const NOBODY: TokenId = (1 << ID_BITS) - 1;
 pub(crate) struct Merges {
     /// By rank, the token that a pair merges to; none if ranks tell it.
     tokens: Vec<TokenId>,
-    /// So many bits of a rank follow the id.
+    /// The number of bits of a rank that follow the id.
     number_bits: u32,
     places: Places,
     /// The pairs, each with its rank.
@@ -35,7 +35,7 @@ pub(crate) struct Merges {
 }
 
 const EMPTY: u64 = u64::MAX;
-/// So many tokens are a side of the square.
+/// The number of tokens on a side of the square.
 const SIDE: TokenId = 256;
 const SQUARE: usize = (SIDE * SIDE) as usize;
 

@@ -2,7 +2,8 @@
 
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
-/// So many bits are few for the pairs of a vocabulary: a pair of another hash is told from them by chance.
+/// The number of bits in the hash of a pair. They are few, so a pair that is in no entry may have the hash of one that
+/// is.
 const BITS: u32 = 20;
 const WORDS: usize = 1 << (BITS - 6);
 

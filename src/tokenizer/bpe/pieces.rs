@@ -12,16 +12,16 @@ const MOST: usize = 1 << 18;
 const MOST_BYTES: usize = 1 << 23;
 /// A longer piece is not kept.
 const LONGEST: usize = 1 << 10;
-/// So many tokens are kept with a piece. More are kept elsewhere.
+/// The most tokens that are kept with a piece. More are kept elsewhere.
 pub(crate) const FEW: usize = 3;
-/// A piece is at most so many places away from its own one, whatever a text was made for.
+/// A piece is at most this many places away from its own one, whatever a text was made for.
 const FAR: usize = 8;
 
 /// One table, in which a piece is at the place that its hash tells, or the next one that has room.
 pub(crate) struct PieceCache {
     /// A power of two. At most half of what they can keep is taken.
     places: Vec<Pair>,
-    /// So many of a hash's lowest bits do not tell the place.
+    /// The number of a hash's lowest bits that do not tell the place.
     shift: u32,
     count: usize,
     /// The tokens of pieces that have more than a few.
@@ -68,7 +68,7 @@ impl Default for PieceCache {
 }
 
 impl PieceCache {
-    /// Makes a table of so many places, a power of two, and returns what was there.
+    /// Makes a table of `size` places, a power of two, and returns what was there.
     fn set_size(&mut self, size: usize) -> Vec<Pair> {
         self.shift = u64::BITS - size.ilog2();
         std::mem::replace(&mut self.places, vec![Pair([EMPTY; 2]); size])
@@ -198,7 +198,7 @@ impl PieceCache {
         self.places[own].0[1] = kept;
     }
 
-    /// Makes room for pieces of so many bytes, if there can be as much: forgets all others.
+    /// Makes room for pieces of this many bytes, if there can be as much: forgets all others.
     #[inline]
     pub(crate) fn make_room(&mut self, bytes: usize) {
         let is_full = |used: usize, most: usize| used + bytes > most && used > most / 2;

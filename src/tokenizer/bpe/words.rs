@@ -7,7 +7,7 @@ use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::places::Places;
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
-/// No id: of a piece that is no word.
+/// No id: of a piece that is not a word.
 pub(crate) const NO_WORD: TokenId = TokenId::MAX;
 
 /// A table of them, for all threads.

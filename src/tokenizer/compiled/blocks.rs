@@ -25,7 +25,7 @@ impl BlockWriter {
     }
 }
 
-/// Takes blocks from bytes; none if there are not so many.
+/// Takes blocks from bytes; none if there are not enough.
 pub(crate) struct BlockReader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> BlockReader<'a> {

@@ -47,7 +47,7 @@ pub(crate) fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
 }
 
 /// Keeps a tokenizer. Readers see all of the file or nothing, whoever else writes it. That it cannot be kept, in a home
-/// directory that is read only for instance, is no error: it is loaded again the next time.
+/// directory that is read only for instance, is not an error: it is loaded again the next time.
 pub(crate) fn put(folder: &Path, key: &str, bytes: &[u8]) {
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;

@@ -347,7 +347,7 @@ fn a_difference_ends_the_build() {
     assert!(builder(true).build(&chat(21)).is_ok());
 }
 
-/// In ChatGLM3's tokenizer.json a control token is not found behind other text, so that with trusted content the template's
+/// In ChatGLM3's tokenizer.json a control token is not found after other text, so that with trusted content the template's
 /// own become text, too.
 fn special_tokens_are_those_of_the_tokenizer() {
     let model = Model::from(ChatTemplate::new("mine", "{{ messages[0].content }}{{ eos_token }}"));

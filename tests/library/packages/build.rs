@@ -27,7 +27,7 @@ impl Built {
     }
 }
 
-/// The prompts of all turns, each behind the answers to those before.
+/// The prompts of all turns, each after the answers to those before.
 fn turns(inference: &mut RowPrompter, row: &Row, ids: Vec<i64>, answers: &[String]) -> Result<Vec<RowPrompt>> {
     let mut plan = inference.plan(row, ids, |_| Ok(0))?;
     let (mut prompts, mut answers) = (Vec::new(), answers.iter().cycle());

@@ -81,7 +81,7 @@ pub(crate) struct MadeByModel {
     pub(crate) made: Outcome<Value>,
 }
 
-/// One of so many files is looked at.
+/// One of this many files is looked at.
 pub(crate) fn every() -> usize {
     std::env::var("METATOK_PACKAGES_EVERY").map_or(10, |every| every.parse().expect("it is a number"))
 }

@@ -3,7 +3,7 @@
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, RANK_BITS};
 
-/// So many symbols have room, with one at each end that is nobody's.
+/// The number of symbols that a lane has room for, with one at each end that is nobody's.
 pub(super) const ROOM: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 6;
 /// The most symbols of a piece: with more, looking through all of them for each merge would take a time that grows with
@@ -28,7 +28,7 @@ pub(super) struct Lane {
 
 /// The rank of a pair that does not merge. With its place it is not lower.
 const NOTHING: i32 = (NEVER << PLACE_BITS) as i32;
-/// Numbers of 32 bits with a sign are compared, so many at once: most pieces have no more symbols.
+/// The number of ranks, signed numbers of 32 bits, that are compared at once: most pieces have no more symbols.
 const RANKS: usize = 16;
 const _: () = assert!(RANK_BITS + PLACE_BITS < i32::BITS);
 
@@ -45,7 +45,7 @@ impl Lane {
         self.piece
     }
 
-    /// Takes a piece that has so many of these symbols, [`MOST`] at most.
+    /// Takes a piece that has the first `count` of these symbols, [`MOST`] at most.
     #[inline(always)]
     pub(super) fn begin(&mut self, piece: usize, symbols: &[TokenId; ROOM], count: usize, merges: &Merges) {
         let count = count.min(MOST);

@@ -11,7 +11,7 @@ use queue::Queue;
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::merges::{Merges, NEVER};
 
-/// So many pieces are merged by turns: while one waits for memory, the others go on.
+/// The number of pieces that are merged by turns: while one waits for memory, the others go on.
 const LANES: usize = 4;
 
 /// Merges pieces.
@@ -95,7 +95,7 @@ impl Merger {
                 match piece.len() {
                     0..=1 => {}
                     count @ 2..=lane::MOST => {
-                        let symbols = symbols[piece.start..].first_chunk().expect("there is room behind the last one");
+                        let symbols = symbols[piece.start..].first_chunk().expect("there is room after the last one");
                         lanes[taken].begin(waiting, symbols, count, merges);
                         taken += 1;
                     }

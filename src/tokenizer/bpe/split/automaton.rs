@@ -12,7 +12,7 @@ pub(super) struct Automaton {
     regex: Regex,
 }
 
-/// The way in which patterns end that leave the last white space to the word behind it. It looks around.
+/// The way in which patterns end that leave the last white space to the word after it. It looks around.
 const PARTING: [&str; 2] = [r"|\s+(?!\S)|\s+", r"|\s+(?!\S)|\s"];
 /// The number of the pattern that stands for it.
 const SPACE: usize = 1;
@@ -24,8 +24,8 @@ const PROPERTIES: [&str; 24] = [
     "Katakana", "Hangul", "Latin", "Cyrillic", "Arabic", "Thai",
 ];
 
-/// So many bytes an automaton may have before it is made deterministic, as those of the crate `regex`: counts within
-/// counts would take all memory.
+/// The most bytes of an automaton before it is made deterministic, as in the crate `regex`: counts within counts would
+/// take all memory.
 const LARGEST: usize = 10 << 20;
 
 impl Automaton {

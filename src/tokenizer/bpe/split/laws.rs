@@ -37,7 +37,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(stretch, 1..4).prop_map(|stretches| stretches.into_iter().flatten().collect())
 }
 
-/// What hardly comes by chance: letters without case behind a contraction, and a capital one behind them; marks of four
+/// What hardly comes by chance: letters without case after a contraction, and a capital one after them; marks of four
 /// bytes.
 const RARE: [&str; 4] = ["x'sのBc", "x's語Bc", "x'll語Bc", "\u{e0100}\u{e000} 葛\u{e0101}飾"];
 
@@ -164,7 +164,7 @@ fn long_text_is_read_part_by_part() {
         assert_eq!(parts.concat(), at_once);
         assert_eq!(cut(pattern, "", &mut scanner).len(), 0);
     }
-    // Each digit is a part, and none may look at all the text behind it.
+    // Each digit is a part, and none may look at all the text after it.
     assert_eq!(cut(Pattern::Gpt2Digits, &"½".repeat(300_000), &mut scanner).len(), 300_000);
     assert_eq!(cut(Pattern::Gpt2Digits, &("1".repeat(300_000) + "é"), &mut scanner).concat().len(), 300_001);
 }

@@ -13,7 +13,8 @@ use crate::tokenizer::bpe::split::variant::Variant;
 
 /// A longer text is cut part by part, so that what is written of it stays near.
 const LONG: usize = 4096;
-/// Between characters that blocks do not know there are so many bytes that they know, or what is between is left to others.
+/// Two characters that blocks do not know are left to others with what is between them if they are nearer than this
+/// many bytes.
 const NEAR: usize = 64;
 
 /// Buffers for cutting text. What is in them is only of the last text.
@@ -87,7 +88,7 @@ fn parts_by_what_is_known(text: &str, unknown_from: impl Fn(usize) -> Option<usi
     })
 }
 
-/// Where the last word begins before this byte, behind another one. A piece always ends between a letter and a space.
+/// Where the last word begins before this byte, after another one. A piece always ends between a letter and a space.
 fn last_word_before(text: &str, end: usize) -> Option<usize> {
     let before = &text.as_bytes()[..end];
     let at = before.windows(2).rposition(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');

@@ -59,7 +59,7 @@ impl Variant {
     /// The same for a pattern with which what is between digits is cut.
     pub(super) fn behind_digits(apart: &str, pattern: &str) -> Option<Self> {
         let (apart, "") = digits(apart)? else { return None };
-        // So many are never left.
+        // Digits are cut apart before, so more than nine in a row are never left.
         let pattern = pattern.replacen(&format!("|{DIGITS}+|"), &format!("|{DIGITS}{{1,9}}|"), 1);
         let all = Self::of(&pattern).filter(|all| all.digits >= apart)?;
         Some(Self { digits: apart, digits_apart: true, ..all })
@@ -208,7 +208,7 @@ pub(super) mod tests {
         }
         let possessive = r"[^\r\n\p{L}\p{N}]?+[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s*[\r\n]+|\s+(?!\S)|\s+";
         assert!(Variant::of(&possessive.replacen("?+", "?", 1)).is_some());
-        // A mark by itself is no word there.
+        // A mark by itself is not a word there.
         assert_eq!(Variant::of(possessive), None);
         for (counted, expected) in
             [(r"\p{N}{1}|", Some((1, "|"))), (r"\p{N}", Some((1, ""))), (r"\p{N}{1,9}+", Some((9, "+")))]

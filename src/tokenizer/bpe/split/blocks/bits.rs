@@ -1,6 +1,6 @@
-//! What is found of runs in 64 bits.
+//! Finds runs of bytes in masks of 64 bits, one bit for each byte: where they end, and where groups of digits start.
 //!
-//! Adding a mark to a class carries it to the end of its run.
+//! Adding a mark to the mask of a class carries the mark to the byte after its run.
 
 /// Where groups of digits start.
 #[inline]
@@ -30,14 +30,14 @@ pub(super) fn digit_groups(digits: u64, was_digit: u64, most: u32, begun: &mut u
     groups
 }
 
-/// The bytes behind the runs of a class in which there are marks, one in each.
+/// The bytes after the runs of a class that have a mark, one in each.
 #[inline]
 pub(super) fn ends_of(marks: impl Into<u128>, class: impl Into<u128>) -> u128 {
     let class = class.into();
     (marks.into() + class) & !class
 }
 
-/// Marks without those behind another one in the same run of a class.
+/// Marks without those after another one in the same run of a class.
 #[inline]
 pub(super) fn first_of_runs(marks: u64, class: u64) -> u64 {
     let (mut first, mut left) = (0, marks);

@@ -8,9 +8,9 @@ pub(super) const LETTERS_OF_THREE: [u8; 2] = [0xE5, 0xE9];
 /// The same of letters of a script.
 pub(super) const IDEOGRAPHS: [u8; 2] = [0xE5, 0xE8];
 
-/// Behind the first byte of [`LETTERS_OF_TWO`] capital letters go on below this byte, and small ones from there on; behind
-/// the second one, small ones below that.
+/// After the first one of [`LETTERS_OF_TWO`], a byte below this one makes a capital letter, and any other a small one.
 pub(super) const SMALL_FROM: u8 = 0xB0;
+/// After the second one, a byte below this one makes a small letter.
 pub(super) const SMALL_TO: u8 = 0xA0;
 const LAST: u64 = 1 << (SIZE - 1);
 
@@ -45,7 +45,7 @@ pub(super) struct Classes {
     /// Letters and signs of scripts, which are in no other class.
     pub(super) script_letters: u64,
     pub(super) script_signs: u64,
-    /// Of a character of several bytes the first one, and those behind it.
+    /// Of a character of several bytes the first one, and those after it.
     pub(super) leads: u64,
     pub(super) inner: u64,
     /// The first bytes of characters of two and of three bytes that are certainly letters: most of Cyrillic and Chinese.
@@ -56,7 +56,8 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// Of so many of these bytes. What is no ASCII is in no class yet, and only looked for if the text `is_wide`.
+    /// The classes of the first `len` of these bytes. What is not ASCII is in no class yet, and only looked for if the
+    /// text `is_wide`.
     #[inline(always)]
     pub(super) fn of(simd: impl Simd, bytes: &[u8; SIZE], len: usize, told: Told, is_wide: bool) -> Self {
         let mut classes = Self::default();

@@ -5,7 +5,7 @@ use bitcannon::classify::classify;
 use crate::tokenizer::bpe::split::older_unicode::{LONG_S, respell};
 use crate::tokenizer::pages::Pages;
 
-/// So many characters, which differ in their last byte, have a bit in each number of a row.
+/// The number of characters in a row, which differ in their last byte. Each has a bit in each number of the row.
 const ROW: usize = 64;
 
 /// How `bitcannon` tags marks.

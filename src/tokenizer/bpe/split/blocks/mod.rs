@@ -15,7 +15,7 @@ use wide::add_wide;
 use crate::tokenizer::bpe::split::pattern::Pattern;
 use crate::tokenizer::bpe::split::variant::Variant;
 
-/// So many ends are written at once, whether there are as many or not.
+/// The number of ends that are written at once, whether there are as many or not.
 const AT_ONCE: usize = 8;
 
 /// Buffers for cutting text.

@@ -29,15 +29,16 @@ pub(super) struct Rules {
     scripts: bool,
 }
 
-/// What stands before letters.
+/// What belongs to a piece of letters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
-    /// A space, as before digits and punctuation.
+    /// A space before the letters, as before digits and punctuation.
     Gpt2,
-    /// Anything but letters, digits and line ends. Line ends are apart from other white space.
+    /// One character before the letters that is not a letter, a digit or a line end. Line ends are apart from other
+    /// white space.
     Cl100k,
-    /// The same, and where letters have case: capital ones or letters without case, then small ones or letters without
-    /// case, as many as there are. Only one of both is needed.
+    /// As with `Cl100k`, and the letters are cut by case: first capital letters, then small ones. Letters without case
+    /// may be in both parts. One of the parts may be missing.
     O200k,
 }
 
@@ -46,7 +47,7 @@ enum Contractions {
     None,
     /// A piece of their own, of small letters.
     Small,
-    /// The same of any letters.
+    /// A piece of their own, of small or capital letters.
     Any,
     /// The end of a word.
     Endings,
@@ -94,11 +95,11 @@ impl Rules {
     }
 }
 
-/// What is known of the byte before, and what reaches from there.
+/// What is carried over from the block before. A field named like a class is 1 if the last byte of that block is in it.
 #[derive(Default)]
 pub(super) struct Before {
     letter: u64,
-    /// Whether it is a small letter, or one without case that goes with one.
+    /// 1 if that byte is in a small letter, or in a letter without case that goes with one.
     small: u64,
     caseless: u64,
     digit: u64,
@@ -108,16 +109,17 @@ pub(super) struct Before {
     other: u64,
     script_letter: u64,
     script_sign: u64,
-    /// Whether it is punctuation that begins a piece.
+    /// The byte after a sign that begins a piece.
     prefix: u64,
-    /// Whether letters go with punctuation only up to here.
+    /// The byte after the letters of ASCII that go with a sign.
     signed: u64,
-    /// Whether line ends that follow belong to punctuation.
+    /// The byte after the line ends that belong to punctuation.
     tail: u64,
-    /// How many digits a piece has that is not full.
+    /// The number of digits in a piece that is not full.
     digits: u32,
-    /// Bytes of a contraction at which nothing begins, and the one after it.
+    /// The bytes within a contraction, at which no piece starts.
     inner: u64,
+    /// The byte after a contraction, at which a piece starts.
     opened: u64,
     /// The end of the last contraction in the text.
     contracted: usize,
@@ -203,7 +205,7 @@ impl Rules {
             let beyond = ends as u64 | before.tail & !class;
             before.tail = (ends >> SIZE) as u64;
 
-            // One sign that begins a piece goes with letters behind it.
+            // One sign that begins a piece goes with letters after it.
             let prefixes = (others & !tail) | (beyond & of.others);
             // With scripts, no sign of several bytes does.
             let behind_prefixes = match is_wide && !self.scripts {

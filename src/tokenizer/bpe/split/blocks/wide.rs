@@ -30,7 +30,7 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) {
         }
         if told.case {
             caseless |= of_three;
-            // What is behind a contraction is behind a small letter, and another word.
+            // What is after a contraction is after a small letter, and another word.
             classes.unknown |= classes.letters_of_three & behind_contraction;
         }
         let mut leads = classes.leads & !(classes.letters_of_two | classes.letters_of_three);
