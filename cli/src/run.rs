@@ -40,6 +40,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let options = options(args, dataset.as_ref(), source.is_some())?;
     options.check()?;
     if let Some(dataset) = &mut dataset {
+        if args.truncate.is_some() {
+            dataset.keep_examples();
+        }
         dataset.default_max_out_len(options.max_out_len());
     }
     let dataset = dataset.map(Arc::new);
@@ -114,7 +117,7 @@ fn options(args: &RunArgs, dataset: Option<&PreparedDataset>, has_input: bool) -
         sampling: setup::sampling(&args.request, dataset, usual_sampling(args, has_input)?),
         max_seq_len,
         max_out_len,
-        truncation: args.truncate,
+        truncation: args.truncate.unwrap_or_default(),
         limit,
         input_format,
         max_line_bytes: args.input.read.max_line_bytes,

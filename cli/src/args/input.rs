@@ -102,7 +102,7 @@ pub(crate) struct InputArgs {
 
     /// Tokens that fit in the model's context
     ///
-    /// Examples are dropped from the end of a row's prompt until it fits, unless `build --truncate` names what to drop,
+    /// Examples are dropped from the end of a row's prompt until it fits, unless `--truncate` names what to drop,
     /// which it can do for conversations too.
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_seq_len: Option<usize>,

@@ -88,8 +88,8 @@ pub(crate) struct RunArgs {
     /// What to drop if a prompt is too long
     ///
     /// Too long for --max-seq-len or for the model's context; see `build`.
-    #[arg(long, value_parser = truncation(), value_name = "WHAT", default_value = "refuse", help_heading = heading::LENGTH)]
-    pub(crate) truncate: Truncation,
+    #[arg(long, value_parser = truncation(), value_name = "WHAT", help_heading = heading::LENGTH)]
+    pub(crate) truncate: Option<Truncation>,
 
     #[command(flatten)]
     pub(crate) prompts: PromptArgs,
