@@ -17,9 +17,8 @@ use metatok::dataset::records::InputFormat;
 use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
 use metatok::diff::{Diff, PlacedDifference, PromptDifference};
 use metatok::error::{ErrorKind, Result};
-use metatok::input::each_conversation;
+use metatok::input::{DEFAULT_MAX_LINE_BYTES, each_conversation};
 
-const MAX_LINE_BYTES: usize = 1 << 26;
 const FAINT: Style = Style::new().dimmed();
 const OURS: Style = AnsiColor::Red.on_default();
 const THEIRS: Style = AnsiColor::Green.on_default();
@@ -62,7 +61,7 @@ fn see(args: &DiffArgs, diff: &mut Diff) -> Result<()> {
     }
     let inputs = Source::find(&args.inputs)?.open(None)?;
     let reader = diff.record_reader(InputFormat::Auto);
-    each_conversation(inputs, reader, MAX_LINE_BYTES, args.mode, |place, conversation| {
+    each_conversation(inputs, reader, DEFAULT_MAX_LINE_BYTES, args.mode, |place, conversation| {
         diff.see(&conversation?, place);
         Ok(ControlFlow::Continue(()))
     })

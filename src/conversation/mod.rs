@@ -7,7 +7,8 @@
 //! assert_eq!(chat, Conversation::Messages(vec![ChatMessage::new("user", "Hi!")]));
 //! ```
 //!
-//! The three forms are those that OpenCompass distinguishes (`PromptList`, `str`, chat messages).
+//! A string, a prompt list and messages are the forms that OpenCompass distinguishes (`str`, `PromptList`, chat messages). A
+//! [`Chat`] has messages with what else chat templates read.
 
 mod chat;
 mod chat_message;

@@ -71,14 +71,8 @@ impl Job {
         builder: &PromptBuilder,
         remarks: &mut InputRemarks,
     ) -> Result<Self> {
-        let reader = builder.record_reader(format);
-        let record = reader.parse(text)?;
-        let place = RecordPlace::new(&batch.input, line);
-        if !reader.keeps_all_keys() {
-            remarks.notes.see(&record.conversation, place);
-        }
-        remarks.notes.see_omissions(&builder.omissions(&record.conversation), place);
-        remarks.notes.see_completion(&record, place);
+        let record = builder.record_reader(format).parse(text)?;
+        remarks.notes.see_record(&record, builder, RecordPlace::new(&batch.input, line));
         let has_id = record.id.is_some();
         let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
         let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
