@@ -60,9 +60,8 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
     }
     let has_input = source.is_some();
-    let is_other = |name: &Option<String>| name.as_deref().is_some_and(|name| name != "demo");
-    // As where the names of files were to come from a variable.
-    if !args.quiet && !has_input && (is_other(&args.model.model) || is_other(&args.model.tokenizer)) {
+    source.check_demo(&args.model, args.output.as_deref())?;
+    if !args.quiet && source.is_demo_for(&args.model) {
         say!("note: there is no input, so these are the demo's conversations");
     }
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;

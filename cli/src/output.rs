@@ -25,16 +25,19 @@ impl Output {
     }
 
     fn open_file(path: &Path) -> Result<Self> {
+        let path = &followed(path);
+        if is_open_already(path) {
+            // Whoever opened it may have written to it.
+            return Ok(Self::Direct(OpenOptions::new().append(true).open(path)?, path.clone()));
+        }
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
             Ok(metadata) if !metadata.is_file() => {
-                return Ok(Self::Direct(OpenOptions::new().write(true).open(path)?, path.to_owned()));
+                return Ok(Self::Direct(OpenOptions::new().write(true).open(path)?, path.clone()));
             }
             _ => {}
         }
-        // A link is written through, not replaced.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self::File(Partial::beside(&path)?, path))
+        Ok(Self::File(Partial::beside(path)?, path.clone()))
     }
 
     fn name(&self) -> String {
@@ -103,6 +106,28 @@ impl Output {
     }
 }
 
+/// What a link leads to, whether it is there or not: it is written through, not replaced.
+fn followed(path: &Path) -> PathBuf {
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        // What these lead to has perhaps no name any more.
+        if is_open_already(&path) {
+            break;
+        }
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
+}
+
+/// Whether a path names what a process has open, such as `/dev/stdout`, which may be a file.
+fn is_open_already(path: &Path) -> bool {
+    let is_in = |folder: &str| path.parent() == Some(Path::new(folder));
+    let is_standard = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|standard| path == Path::new(standard));
+    is_standard || is_in("/dev/fd") || path.starts_with("/proc") && path.parent().is_some_and(|of| of.ends_with("fd"))
+}
+
 /// Copies a file, which is written first.
 fn copied(write: impl FnOnce(&mut File) -> Result<()>, out: &mut impl Write) -> Result<()> {
     let mut file = tempfile::tempfile()?;
@@ -119,7 +144,7 @@ pub(crate) fn count(number: u64, what: &str) -> String {
 
 /// Whether output to this path is a file, and neither a device nor a pipe that is there.
 pub(crate) fn becomes_a_file(path: &Path) -> bool {
-    path.metadata().map_or(true, |metadata| metadata.is_file())
+    !is_open_already(&followed(path)) && path.metadata().map_or(true, |metadata| metadata.is_file())
 }
 
 /// What is written when a run stops: `2 prompts written`. A file appears only when it is complete.

@@ -51,6 +51,7 @@ impl Outputs {
     pub(crate) fn check_model(&self, args: &ModelArgs, has_input: bool) -> Result<()> {
         self.check("the model", args.model.as_deref().map(Path::new))?;
         self.check("the conversation template", args.conversation.as_deref().map(Path::new))?;
+        self.check("the chat template", args.chat_template.as_deref().map(Path::new))?;
         // If none is found, the code that needs one reports it.
         let tokenizer = setup::weights_name(args, has_input).ok();
         self.check("the tokenizer", tokenizer.as_deref().map(Path::new))

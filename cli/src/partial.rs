@@ -7,6 +7,9 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use tempfile::{NamedTempFile, TempPath};
 
+/// The most characters of a name that the hidden one has. One takes four bytes at most, and a name 255.
+const MOST_OF_NAME: usize = 50;
+
 /// The files that exist now.
 static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -26,6 +29,8 @@ impl Partial {
             return Err(io::Error::new(io::ErrorKind::NotFound, what));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // No longer than the name itself may be, with what is put around it.
+        let name: String = name.chars().take(MOST_OF_NAME).collect();
         let mut builder = tempfile::Builder::new();
         // After umask, these are the permissions of an ordinary file. A file that is replaced keeps its own.
         #[cfg(unix)]
@@ -52,10 +57,21 @@ impl Partial {
         self.file.sync_all()?;
         let Some(partial) = self.path.take() else { return Ok(()) };
         let before = partial.to_path_buf();
-        let persisted = partial.persist(path).map_err(|error| error.error);
+        let persisted = match partial.persist(path) {
+            Ok(()) => Ok(()),
+            // A file that is mounted, or that is another user's in a shared folder, may be written but not replaced.
+            Err(error) => copy(&error.path, path).map_err(|_| error.error),
+        };
         forget(&before);
         persisted
     }
+}
+
+/// Writes a file's contents to another one that is there.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut to = fs::OpenOptions::new().write(true).truncate(true).open(to)?;
+    io::copy(&mut fs::File::open(from)?, &mut to)?;
+    to.sync_all()
 }
 
 impl Drop for Partial {

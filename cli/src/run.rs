@@ -52,6 +52,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let what = "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`";
         return Err(ErrorKind::Usage(what.into()).into());
     }
+    source.check_demo(&args.model, args.output.as_deref())?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let builder = PromptBuilder::new(&model, tokenizer, &builder_options)?;
     let progress = ProgressBar::hidden();

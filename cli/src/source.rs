@@ -55,6 +55,20 @@ impl Source {
         Ok(if is_empty && !is_named { Self::Nothing } else { Self::Piped(stdin) })
     }
 
+    /// Whether the demo's conversations are read for another model than the demo.
+    pub(crate) fn is_demo_for(&self, model: &ModelArgs) -> bool {
+        let is_other = |name: &Option<String>| name.as_deref().is_some_and(|name| name != "demo");
+        !self.is_some() && (is_other(&model.model) || is_other(&model.tokenizer))
+    }
+
+    /// Rejects that for a file: the names of inputs were perhaps to come from a variable.
+    pub(crate) fn check_demo(&self, model: &ModelArgs, output: Option<&Path>) -> Result<()> {
+        match output.filter(|_| self.is_demo_for(model)) {
+            Some(_) => Err(ErrorKind::Usage("there is no input; name files, or - for standard input".into()).into()),
+            None => Ok(()),
+        }
+    }
+
     /// Whether there is input.
     pub(crate) fn is_some(&self) -> bool {
         !matches!(self, Self::Nothing)

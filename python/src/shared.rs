@@ -1,7 +1,7 @@
 //! A builder, how much was built with it, and what was told of that.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use metatok::PromptBuilder;
 use metatok::build::Notes;
@@ -16,13 +16,14 @@ use crate::error::warn;
 pub(crate) struct Shared {
     pub(crate) builder: PromptBuilder,
     built: AtomicUsize,
-    accelerated: Once,
+    /// Whether somebody made it faster, or is about to. Nobody waits for that: who began it may be gone after a fork.
+    accelerated: AtomicBool,
     told: Mutex<Notes>,
 }
 
 impl Shared {
     pub(crate) fn new(builder: PromptBuilder) -> Self {
-        Self { builder, built: AtomicUsize::new(0), accelerated: Once::new(), told: Mutex::default() }
+        Self { builder, built: AtomicUsize::new(0), accelerated: AtomicBool::new(false), told: Mutex::default() }
     }
 
     /// Warns of what prompts leave out, unless that was told before.
@@ -50,8 +51,8 @@ impl Shared {
     }
 
     fn accelerate(&self) {
-        self.accelerated.call_once(|| {
+        if !self.accelerated.swap(true, Ordering::Relaxed) {
             accelerate(&self.builder);
-        });
+        }
     }
 }

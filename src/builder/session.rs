@@ -1,21 +1,37 @@
 //! Building many prompts with the same buffers.
 
 use std::ops::Range;
-use std::sync::{LazyLock, PoisonError};
+use std::sync::{LazyLock, MutexGuard, TryLockError};
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::buffers::Buffers;
-use crate::builder::{PromptBuilder, RunCounts};
+use crate::builder::{PromptBuilder, RunCounts, Shared};
 use crate::conversation::Conversation;
 use crate::error::Result;
 use crate::render::{Segment, Segments, TextArena};
 use crate::tokenizer::{Counts, TokenId};
 
+impl Shared {
+    /// The buffers that nobody uses. They are not waited for long: in a process that was forked, whoever had them locked may
+    /// be gone.
+    #[expect(clippy::vec_box, reason = "a session has one in a box, too")]
+    fn idle(&self) -> Option<MutexGuard<'_, Vec<Box<Buffers>>>> {
+        const TRIES: usize = 100;
+        (0..TRIES).find_map(|_| match self.idle.try_lock() {
+            Ok(idle) => Some(idle),
+            Err(TryLockError::Poisoned(idle)) => Some(idle.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                std::thread::yield_now();
+                None
+            }
+        })
+    }
+}
+
 impl PromptBuilder {
     /// Builds many prompts on one thread with the same buffers, which are shared with this builder and its clones.
     pub fn session(&self) -> Session {
-        let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let buffers = idle.unwrap_or_default();
+        let buffers = self.shared.idle().and_then(|mut idle| idle.pop()).unwrap_or_default();
         Session {
             counted: buffers.assemble.cache.counts(),
             builder: self.clone(),
@@ -181,9 +197,8 @@ impl Drop for Session {
         static MOST: LazyLock<usize> =
             LazyLock::new(|| 2 * std::thread::available_parallelism().map_or(1, usize::from));
         let buffers = self.buffers.take();
-        let mut idle = self.builder.shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // More are never used at once, and each has a cache of megabytes.
-        if idle.len() < *MOST {
+        if let Some(mut idle) = self.builder.shared.idle().filter(|idle| idle.len() < *MOST) {
             idle.extend(buffers);
         }
     }

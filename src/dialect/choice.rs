@@ -45,7 +45,10 @@ impl ModelChoice<'_> {
         if let (Some(model), None, None) = (&self.model, self.conversation_template, self.chat_template) {
             model.check_gives_ids()?;
         }
-        self.load_with(self.model(&self.tokenizer_name()?)?)
+        let tokenizer = self.tokenizer_name()?;
+        // Where no tokenizer is, there is no chat template either.
+        let model = self.model(&tokenizer).or_else(|error| load_tokenizer(&tokenizer).and(Err(error)))?;
+        self.load_with(model)
     }
 
     /// The same for answers, which need a tokenizer and its stops, but no template.

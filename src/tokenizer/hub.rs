@@ -14,41 +14,23 @@ use crate::tokenizer::hub_name::{split_dataset_file, split_revision};
 /// Downloads `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
     let hub = Hub::of(name, RepoType::Model)?;
-    let known = hub.cache.find(FILES[0]).is_some();
-    if hub.api.is_none() && !known {
-        return Err(hub.not_cached(FILES[0]));
-    }
-    TokenizerFiles::collect(name, |file| match (hub.cache.find(file), &hub.api) {
-        (Some(path), _) => read(&path).map(Some),
-        (None, Some(api)) => match download(api, file, file == FILES[0], known)? {
-            Some(path) => read(&path).map(Some),
-            None => Ok(None),
-        },
-        (None, None) => Ok(None),
+    TokenizerFiles::collect(name, |file| match hub.file(file, file == FILES[0])? {
+        Some(path) => read(&path).map(Some),
+        None => Ok(None),
     })
 }
 
 /// Downloads a file of `org/name` or `org/name@revision`; none if it is not `required` and the hub does not have it.
 /// Returns its path in the cache.
 pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Option<PathBuf>> {
-    let hub = Hub::of(name, RepoType::Model)?;
-    match (hub.cache.find(file), &hub.api) {
-        (Some(path), _) => Ok(Some(path)),
-        (None, Some(api)) => download(api, file, required, hub.cache.find("config.json").is_some()),
-        (None, None) if required => Err(hub.not_cached(file)),
-        (None, None) => Ok(None),
-    }
+    Hub::of(name, RepoType::Model)?.file(file, required)
 }
 
 /// Downloads `hf://datasets/org/name/path`, or `hf://datasets/org/name@revision/path`. Returns its path in the cache.
 pub(crate) fn fetch_dataset_file(url: &str) -> Result<PathBuf> {
     let (name, file) = split_dataset_file(url)?;
     let hub = Hub::of(name, RepoType::Dataset)?;
-    match (hub.cache.find(file), &hub.api) {
-        (Some(path), _) => Ok(path),
-        (None, None) => Err(hub.not_cached(file)),
-        (None, Some(api)) => Ok(download(api, file, true, false)?.expect("a required file is there, or an error")),
-    }
+    Ok(hub.file(file, true)?.expect("a required file is there, or an error"))
 }
 
 /// A repository, in the cache and, unless that is forbidden, on the hub.
@@ -65,19 +47,37 @@ impl Hub {
         let home = HubHome::from_env()?;
         let hub = Cache::new(home.cache);
         let cache = Cached { cache: hub.clone(), repo: repo.clone() };
-        if flag("HF_HUB_OFFLINE") {
+        if ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"].into_iter().any(flag) {
             return Ok(Self { cache, api: None });
         }
         let mut api =
             ApiBuilder::from_cache(hub).with_progress(false).with_user_agent("metatok", env!("CARGO_PKG_VERSION"));
         if let Some(endpoint) = variable("HF_ENDPOINT") {
-            api = api.with_endpoint(endpoint);
+            api = api.with_endpoint(endpoint.trim_end_matches('/').to_owned());
         }
         let saved = || Some(std::fs::read_to_string(home.token).ok()?.trim().to_owned());
         let token = variable("HF_TOKEN").or_else(|| variable("HUGGING_FACE_HUB_TOKEN")).or_else(saved);
         api = api.with_token(token.filter(|token| !token.is_empty()));
         let api = api.build().map_err(|error| ErrorKind::Hub(error.to_string()))?;
         Ok(Self { cache, api: Some(api.repo(repo)) })
+    }
+
+    /// The path of a file in the cache; none if it is not `required` and the hub does not have it.
+    fn file(&self, file: &str, required: bool) -> Result<Option<PathBuf>> {
+        let is_missing = || !required && self.cache.missing(file).is_some_and(|marker| marker.exists());
+        match (self.cache.find(file), &self.api) {
+            (Some(path), _) => Ok(Some(path)),
+            (None, Some(_)) if is_missing() => Ok(None),
+            (None, Some(api)) => {
+                let found = download(api, file, required)?;
+                if found.is_none() {
+                    self.cache.note_missing(file);
+                }
+                Ok(found)
+            }
+            (None, None) if required => Err(self.not_cached(file)),
+            (None, None) => Ok(None),
+        }
     }
 
     fn not_cached(&self, file: &str) -> Error {
@@ -87,9 +87,8 @@ impl Hub {
     }
 }
 
-/// The file in the cache; none if it is not `required` and the hub does not have it, or if the repository is `known`
-/// and cannot be reached.
-fn download(api: &ApiRepo, file: &str, required: bool, known: bool) -> Result<Option<PathBuf>> {
+/// The file in the cache; none if it is not `required` and the hub does not have it.
+fn download(api: &ApiRepo, file: &str, required: bool) -> Result<Option<PathBuf>> {
     let error = match api.download(file) {
         Ok(path) => return Ok(Some(path)),
         Err(error) => error,
@@ -104,8 +103,11 @@ fn download(api: &ApiRepo, file: &str, required: bool, known: bool) -> Result<Op
         ))
         .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it"),
         Some(status) => ErrorKind::Hub(format!("the hub answered {url} with status {status}")).into(),
-        // What the cache contains works without the network; only files that may be missing are requested here.
-        None if known && !required => return Ok(None),
+        // Without it, prompts could end at other stops.
+        None if !required => {
+            ErrorKind::Hub(format!("{url} could not be downloaded ({error}), and may be missing there"))
+                .with_way_out("check the network and try again, or set HF_HUB_OFFLINE=1 to do with what the cache has")
+        }
         None => ErrorKind::Hub(format!("{url} could not be downloaded ({error})")).with_way_out(
             "check the network and try again, which goes on where a download ended, or use a local directory",
         ),
@@ -142,6 +144,27 @@ struct Cached {
 }
 
 impl Cached {
+    /// Where `huggingface_hub` notes that a repository does not have a file; none before anything of it is in the cache.
+    fn missing(&self, file: &str) -> Option<PathBuf> {
+        let repo = self.cache.repo(self.repo.clone());
+        let snapshots = repo.pointer_path("");
+        let folder = snapshots.ancestors().nth(1)?.to_owned();
+        let revision = self.repo.revision();
+        let commit =
+            std::fs::read_to_string(folder.join("refs").join(revision)).unwrap_or_else(|_| revision.to_owned());
+        let is_name = commit.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        (is_name && repo.pointer_path(&commit).exists()).then(|| folder.join(".no_exist").join(commit).join(file))
+    }
+
+    /// Notes it, so that it works without the network. A cache that is read-only is left as it is.
+    fn note_missing(&self, file: &str) {
+        let Some(marker) = self.missing(file) else { return };
+        let made = marker.parent().map(std::fs::create_dir_all);
+        if matches!(made, Some(Ok(()))) {
+            let _ = std::fs::File::create(marker);
+        }
+    }
+
     fn find(&self, file: &str) -> Option<PathBuf> {
         let repo = self.cache.repo(self.repo.clone());
         // A revision given as a commit has a snapshot but, if another program downloaded it, no ref.

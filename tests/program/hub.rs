@@ -1,6 +1,7 @@
 //! Tokenizers by repository, against a small server on loopback.
 
 use std::collections::HashMap;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -24,6 +25,8 @@ pub(crate) fn tests() -> Tests {
         gated,
         another_status,
         offline_and_not_cached,
+        a_chat_template_is_cached_too,
+        a_tokenizer_that_is_missing,
         an_interrupted_download_is_continued
     ]
 }
@@ -78,9 +81,14 @@ impl Server {
     }
 
     fn build_input(&self, repository: &str, input: Option<&str>, home: &Path, variables: &[(&str, &str)]) -> Output {
+        let args = ["-m", "demo", "-t", repository].into_iter().chain(input);
+        self.build_with(&args.collect::<Vec<_>>(), home, variables)
+    }
+
+    fn build_with(&self, args: &[&str], home: &Path, variables: &[(&str, &str)]) -> Output {
         Command::new(METATOK)
-            .args(["build", "-q", "-m", "demo", "-t", repository])
-            .args(input)
+            .args(["build", "-q"])
+            .args(args)
             .env("HF_ENDPOINT", format!("http://{}", self.address))
             .env("HF_HOME", home)
             .env_remove("HF_TOKEN")
@@ -175,6 +183,30 @@ fn found_and_then_cached() {
     let unreachable = gone.build("org/demo", home.path(), &[]);
     assert_eq!(stderr(&unreachable), "");
     assert!(unreachable.stdout == first.stdout);
+
+    // It is not known any more that the repository has no generation_config.json, which may have stops.
+    fs::remove_dir_all(home.path().join("hub/models--org--demo/.no_exist")).expect("it was noted");
+    let unknown = gone.build("org/demo", home.path(), &[]);
+    assert!(stderr(&unknown).contains("set HF_HUB_OFFLINE=1 to do with what the cache has"), "{}", stderr(&unknown));
+    assert_eq!(unknown.status.code(), Some(2));
+}
+
+fn a_chat_template_is_cached_too() {
+    let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
+    server.serve_demo("org/demo", "main");
+    let first = server.build_with(&["-t", "org/demo", "--limit", "1"], home.path(), &[]);
+    assert_eq!(stderr(&first), "");
+    let requests = server.requests.load(Ordering::Relaxed);
+    let again = server.build_with(&["-t", "org/demo", "--limit", "1"], home.path(), &[]);
+    assert!(again.stdout == first.stdout && !first.stdout.is_empty());
+    assert_eq!(server.requests.load(Ordering::Relaxed), requests);
+}
+
+/// What is missing is the tokenizer, and not its chat template alone.
+fn a_tokenizer_that_is_missing() {
+    let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
+    let offline = server.build_with(&["-t", "org/demo", "--limit", "1"], home.path(), &[("HF_HUB_OFFLINE", "1")]);
+    assert!(stderr(&offline).contains("tokenizer.json is not in the cache"), "{}", stderr(&offline));
 }
 
 fn the_cache_is_where_the_variables_say() {

@@ -7,11 +7,14 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::harness::{Tests, tests};
-use crate::program::{metatok, output, stderr};
+use crate::program::{METATOK, metatok, output, stderr};
 
 pub(crate) fn tests() -> Tests {
     tests![
         files_are_compared_not_their_names,
+        what_is_open_is_written_to_not_replaced,
+        a_link_is_written_through,
+        more_files_than_can_be_open_at_once,
         a_line_is_answered_before_the_next_is_written,
         a_signal_leaves_nothing_behind,
         two_runs_do_not_share_a_journal,
@@ -65,6 +68,56 @@ fn files_are_compared_not_their_names() {
     // Terminals, pipes and devices may well be both.
     let both = ["build", "-m", "demo", "-q", "--on-error", "reject", "--rejects", "/dev/null", "-o", "/dev/null", "x"];
     assert_eq!(output(at, &both).status.code(), Some(0));
+}
+
+/// As in a job whose streams go to its logs.
+fn what_is_open_is_written_to_not_replaced() {
+    if !Path::new("/dev/stdout").exists() {
+        println!("skipped: there is no /dev/stdout");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    fs::write(at.join("x"), format!("{HI}no JSON\n")).expect("written");
+    let log = |name: &str| {
+        let mut file = OpenOptions::new().append(true).create(true).open(at.join(name)).expect("it can be opened");
+        writeln!(file, "before").expect("written");
+        file
+    };
+    let args = ["build", "-m", "demo", "--on-error", "reject", "--rejects", "/dev/stderr", "-o", "/dev/stdout", "x"];
+    let ran = metatok(at, &args).stdout(log("out")).stderr(log("err")).status().expect("the program runs");
+    assert_eq!(ran.code(), Some(1));
+    for (name, parts) in [("out", &["{\"id\":0,\"input_ids\":["][..]), ("err", &["no JSON\"", "metatok: 1 prompt"])] {
+        let text = fs::read_to_string(at.join(name)).expect("it is there");
+        assert!(text.starts_with("before\n"), "{text}");
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    assert_eq!(fs::read_dir(at).expect("it is there").count(), 3);
+}
+
+fn a_link_is_written_through() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    fs::write(at.join("x"), HI).expect("written");
+    // At first there is no file that they lead to.
+    for (link, target) in [("to-nothing", "new"), ("to-a-link", "to-nothing"), ("to-a-file", "new")] {
+        std::os::unix::fs::symlink(target, at.join(link)).expect("linked");
+        let ran = output(at, &["build", "-m", "demo", "-q", "-o", link, "x"]);
+        assert_eq!((ran.status.code(), stderr(&ran)), (Some(0), String::new()), "{link}");
+        assert_eq!(fs::read_link(at.join(link)).expect("it is a link"), Path::new(target), "{link}");
+        assert!(fs::symlink_metadata(at.join("new")).expect("it is there").is_file(), "{link}");
+        assert!(fs::read_to_string(at.join(link)).expect("it is there").starts_with("{\"id\":0,"), "{link}");
+    }
+}
+
+fn more_files_than_can_be_open_at_once() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    (0..100).for_each(|number| fs::write(at.join(format!("{number}.jsonl")), HI).expect("written"));
+    let limited = format!("ulimit -n 64; exec '{METATOK}' build -m demo -q -o out *.jsonl");
+    let ran = Command::new("sh").args(["-c", &limited]).current_dir(at).output().expect("the program runs");
+    assert_eq!((ran.status.code(), stderr(&ran)), (Some(0), String::new()));
+    assert_eq!(fs::read_to_string(at.join("out")).expect("it is there").lines().count(), 100);
 }
 
 fn a_line_is_answered_before_the_next_is_written() {

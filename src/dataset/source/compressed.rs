@@ -4,10 +4,27 @@ use std::io::{self, BufRead, Cursor, Read};
 
 use crate::dataset::source::fill;
 
-/// The first bytes of gzip's files.
-const GZIP: &[u8] = b"\x1f\x8b";
-/// The first bytes of Zstandard's frames.
-const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+/// How data is compressed.
+#[derive(Clone, Copy)]
+enum Format {
+    Gzip,
+    Zstd,
+    /// In a way that is not read here, with the program that unpacks it to its standard output.
+    Other(&'static str),
+}
+
+/// The first bytes of each format.
+const MAGICS: [(&[u8], Format); 5] = [
+    (b"\x1f\x8b", Format::Gzip),
+    (b"\x28\xb5\x2f\xfd", Format::Zstd),
+    (b"\xfd7zXZ\0", Format::Other("xz -dc")),
+    (b"PK\x03\x04", Format::Other("unzip -p")),
+    // The second half begins the first block.
+    (b"BZh91AY&SY", Format::Other("bzip2 -dc")),
+];
+
+/// The first bytes of Zstandard's frames without data, which parallel tools write first, but for the first one.
+const SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
 
 /// The extensions of compressed files, which come after that of the format.
 pub(crate) const ENDINGS: [&str; 3] = ["gz", "zst", "zstd"];
@@ -56,14 +73,20 @@ impl BufRead for Decompressed {
 }
 
 fn open(mut reader: Reader) -> io::Result<Reader> {
+    let skippable: Vec<[u8; 4]> =
+        (0x50..=0x5F).map(|first| [first, SKIPPABLE[0], SKIPPABLE[1], SKIPPABLE[2]]).collect();
+    let skippable = skippable.iter().map(|magic| (&magic[..], Format::Zstd));
+    let magics: Vec<(&[u8], Format)> = MAGICS.into_iter().chain(skippable).collect();
+    let longest = magics.iter().map(|(magic, _)| magic.len()).max().unwrap_or_default();
     let mut head = Vec::new();
     loop {
         let available = fill(&mut reader)?;
-        let begins = [&head, &available[..available.len().min(ZSTD.len())]].concat();
-        let may_be = |magic: &&[u8]| begins.len() < magic.len() && magic.starts_with(&begins);
+        let begins = [&head, &available[..available.len().min(longest)]].concat();
+        let may_be = |(magic, _): &(&[u8], Format)| begins.len() < magic.len() && magic.starts_with(&begins);
         // A pipe may return one byte at a time. This waits only for bytes that can decide the format.
-        if available.is_empty() || ![GZIP, ZSTD].iter().any(may_be) {
-            return decoded(&begins, Cursor::new(head).chain(reader));
+        if available.is_empty() || !magics.iter().any(may_be) {
+            let format = magics.iter().find(|(magic, _)| begins.starts_with(magic)).map(|(_, format)| *format);
+            return decoded(format, Cursor::new(head).chain(reader));
         }
         let read = available.len();
         head = begins;
@@ -71,13 +94,15 @@ fn open(mut reader: Reader) -> io::Result<Reader> {
     }
 }
 
-fn decoded(begins: &[u8], whole: impl BufRead + Send + 'static) -> io::Result<Reader> {
-    if begins.starts_with(GZIP) {
-        gzip(whole)
-    } else if begins.starts_with(ZSTD) {
-        zstd(whole)
-    } else {
-        Ok(Box::new(whole))
+fn decoded(format: Option<Format>, whole: impl BufRead + Send + 'static) -> io::Result<Reader> {
+    match format {
+        Some(Format::Gzip) => gzip(whole),
+        Some(Format::Zstd) => zstd(whole),
+        Some(Format::Other(program)) => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("this is compressed in a way that metatok does not read; pipe it in from `{program}`"),
+        )),
+        None => Ok(Box::new(whole)),
     }
 }
 

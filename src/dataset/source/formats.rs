@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::dataset::source::compressed::ENDINGS;
+use crate::dataset::source::later::Later;
 use crate::dataset::source::{TableRows, csv, decompressed, parquet};
 use crate::error::{Error, ErrorKind, Result, Setting};
 
@@ -61,10 +62,12 @@ pub(crate) fn open(path: &Path, file: File, columns: Option<&[String]>) -> Resul
     if let Some(Format::File(open)) = format {
         return open(file).map(RecordSource::Table);
     }
-    let reader = decompressed(BufReader::with_capacity(BUFFER, file));
+    let now = |file| decompressed(BufReader::with_capacity(BUFFER, file));
     match format {
-        Some(Format::Stream(open)) => open(reader, columns).map(RecordSource::Table),
-        _ => Ok(RecordSource::Bytes(reader)),
+        Some(Format::Stream(open)) => open(now(file), columns).map(RecordSource::Table),
+        // What is no file, such as a pipe, cannot be opened again.
+        _ if !file.metadata()?.is_file() => Ok(RecordSource::Bytes(now(file))),
+        _ => Ok(RecordSource::Bytes(decompressed(Later::new(path.to_owned(), BUFFER)))),
     }
 }
 

@@ -4,6 +4,7 @@ mod compressed;
 mod csv;
 mod formats;
 mod items;
+mod later;
 mod layout;
 mod lines;
 mod nesting;

@@ -122,7 +122,7 @@ impl Forms {
 
     /// If nothing is known of a speaker, it is the user's.
     fn content_form(&self, speaker: Speaker, render: Render<'_>) -> ContentForm {
-        *self.contents[speaker as usize].get_or_init(|| match ContentForm::of(speaker, render) {
+        found(&self.contents[speaker as usize], || match ContentForm::of(speaker, render) {
             Some(form) => form,
             None if speaker == Speaker::User => ContentForm::Either,
             None => self.content_form(Speaker::User, render),
@@ -165,7 +165,7 @@ impl Forms {
                 ContentPart::Media(media) => {
                     let what = || format!("{} ({})", media.kind.indefinite(), media.short_source());
                     let known = &self.media[speaker as usize][media.kind as usize];
-                    let known = known.get_or_init(|| MediaForm::of(speaker, media.kind, render));
+                    let known = found(known, || MediaForm::of(speaker, media.kind, render));
                     let media_form = known.filter(|_| form != ContentForm::Text);
                     media_form.ok_or_else(|| not_written(&what()))?.of_media(media).into()
                 }
@@ -186,6 +186,15 @@ impl Forms {
         let texts: Vec<&str> = content.texts().collect();
         Ok(Some(Content::Text(texts.join(BETWEEN_TEXTS))))
     }
+}
+
+/// What a cell has, or will have. Nobody waits for another thread to find it: after a fork, that may be gone.
+fn found<T: Copy>(cell: &OnceLock<T>, find: impl FnOnce() -> T) -> T {
+    cell.get().copied().unwrap_or_else(|| {
+        let found = find();
+        let _ = cell.set(found);
+        found
+    })
 }
 
 impl ContentForm {
