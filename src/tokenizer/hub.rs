@@ -89,9 +89,13 @@ impl Hub {
 
 /// The file in the cache; none if it is not `required` and the hub does not have it.
 fn download(api: &ApiRepo, file: &str, required: bool) -> Result<Option<PathBuf>> {
-    let error = match api.download(file) {
-        Ok(path) => return Ok(Some(path)),
-        Err(error) => error,
+    let error = loop {
+        match api.download(file) {
+            Ok(path) => return Ok(Some(path)),
+            // Another process downloads it, which is given up after a few seconds there.
+            Err(ApiError::LockAcquisition(_)) => {}
+            Err(error) => break error,
+        }
     };
     let url = api.url(file);
     Err(match status(&error) {
