@@ -106,6 +106,9 @@ def vllm_inputs(
 ) -> VllmInputs:
     """The prompts and the sampling of conversations for vLLM's ``LLM.generate``.
 
+    Of images, audio and video the ids have what the template writes; give vLLM the data itself, as ``multi_modal_data`` of
+    the prompt.
+
     Args:
         builder: Builds the prompts, on all cores.
         conversations: As for :meth:`metatok.PromptBuilder.build_all`.
