@@ -5,8 +5,9 @@
 //! llama.cpp.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
+use foldhash::HashMap;
 use serde_json::json;
 
 use crate::conversation::{ChatMessage, Content, ContentPart, Media, MediaKind};
@@ -18,8 +19,10 @@ const BETWEEN_TEXTS: &str = "\n";
 /// What a template takes, found out when it is first needed.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
-    contents: [OnceLock<ContentForm>; Speaker::COUNT],
+    contents: [OnceLock<Option<ContentForm>>; Speaker::COUNT],
     media: [[OnceLock<Option<MediaForm>>; MediaKind::ALL.len()]; Speaker::COUNT],
+    /// Whether the template writes nothing of what a role says, for roles with other names than the speakers'.
+    silent: Mutex<HashMap<String, bool>>,
 }
 
 /// Renders messages without anything else; none if the template refuses them.
@@ -32,6 +35,8 @@ enum ContentForm {
     Parts,
     /// As they are.
     Either,
+    /// The template writes nothing of them.
+    Nothing,
 }
 
 /// How an image, audio or video is given.
@@ -64,27 +69,37 @@ impl Speaker {
         }
     }
 
-    /// Conversations in which only this content is not known: templates refuse some of them.
-    fn saying(self, content: &Content) -> [Vec<ChatMessage>; 3] {
+    /// The role that has this name.
+    fn role(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Tool => "tool",
+        }
+    }
+
+    /// Conversations in which only this content of a role is not known: templates refuse some of them.
+    fn saying(self, role: &str, content: &Content) -> [Vec<ChatMessage>; 3] {
         let (system, user) = (|| ChatMessage::new("system", "Hi."), || ChatMessage::new("user", "1+1=?"));
-        let said = self.said(content.clone());
+        let said = self.said(ChatMessage::new(role, content.clone()));
         let after_system = [vec![system()], said.clone()].concat();
         let before_user = [said.clone(), vec![user()]].concat();
         [said, after_system, before_user]
     }
 
-    fn said(self, content: Content) -> Vec<ChatMessage> {
+    fn said(self, message: ChatMessage) -> Vec<ChatMessage> {
         let user = || ChatMessage::new("user", "1+1=?");
         match self {
-            Self::User => vec![ChatMessage::new("user", content)],
-            Self::Assistant => vec![user(), ChatMessage::new("assistant", content)],
-            Self::System => vec![ChatMessage::new("system", content), user()],
+            Self::User => vec![message],
+            Self::Assistant => vec![user(), message],
+            Self::System => vec![message, user()],
             Self::Tool => {
                 let mut call = ChatMessage::new("assistant", "");
                 let function = json!({"name": "add", "arguments": {"a": 1}});
                 let calls = json!([{"id": "call00001", "type": "function", "function": function}]);
                 call.others.insert("tool_calls".into(), calls);
-                let mut result = ChatMessage::new("tool", content);
+                let mut result = message;
                 result.others.insert("tool_call_id".into(), "call00001".into());
                 result.others.insert("name".into(), "add".into());
                 vec![user(), call, result]
@@ -120,13 +135,35 @@ impl Forms {
         Ok(fitted)
     }
 
+    /// Whether the template writes nothing of what a role says.
+    pub(super) fn is_silent(&self, role: &str, render: Render<'_>) -> bool {
+        const MOST: usize = 64;
+        let speaker = Speaker::of(role);
+        if role == speaker.role() {
+            return self.known(speaker, render) == Some(ContentForm::Nothing);
+        }
+        // It is never waited for: after a fork, whoever has it locked may be gone.
+        let known = || Some(*self.silent.try_lock().ok()?.get(role)?);
+        known().unwrap_or_else(|| {
+            let is_silent = ContentForm::of(speaker, role, render) == Some(ContentForm::Nothing);
+            if let Some(mut silent) = self.silent.try_lock().ok().filter(|silent| silent.len() < MOST) {
+                silent.insert(role.to_owned(), is_silent);
+            }
+            is_silent
+        })
+    }
+
+    fn known(&self, speaker: Speaker, render: Render<'_>) -> Option<ContentForm> {
+        found(&self.contents[speaker as usize], || ContentForm::of(speaker, speaker.role(), render))
+    }
+
     /// If nothing is known of a speaker, it is the user's.
     fn content_form(&self, speaker: Speaker, render: Render<'_>) -> ContentForm {
-        found(&self.contents[speaker as usize], || match ContentForm::of(speaker, render) {
+        match self.known(speaker, render) {
+            None | Some(ContentForm::Nothing) if speaker == Speaker::User => ContentForm::Either,
+            None | Some(ContentForm::Nothing) => self.content_form(Speaker::User, render),
             Some(form) => form,
-            None if speaker == Speaker::User => ContentForm::Either,
-            None => self.content_form(Speaker::User, render),
-        })
+        }
     }
 
     /// The content in another form, if the template does not take it as it is.
@@ -198,20 +235,22 @@ fn found<T: Copy>(cell: &OnceLock<T>, find: impl FnOnce() -> T) -> T {
 }
 
 impl ContentForm {
-    /// None if the template writes the content in no form.
-    fn of(speaker: Speaker, render: Render<'_>) -> Option<Self> {
-        let texts = speaker.saying(&NEEDLE.into());
-        let parts = speaker.saying(&Content::Parts(vec![ContentPart::text(NEEDLE)]));
-        texts.iter().zip(&parts).find_map(|(text, parts)| {
-            let text = render(text).filter(|text| has_needle(text));
-            let parts = render(parts).filter(|parts| has_needle(parts));
-            match (text, parts) {
+    /// None if the template refuses to write a message of this role.
+    fn of(speaker: Speaker, role: &str, render: Render<'_>) -> Option<Self> {
+        let texts = speaker.saying(role, &NEEDLE.into());
+        let parts = speaker.saying(role, &Content::Parts(vec![ContentPart::text(NEEDLE)]));
+        let mut is_written = false;
+        let form = texts.iter().zip(&parts).find_map(|(text, parts)| {
+            let (text, parts) = (render(text), render(parts));
+            is_written |= text.is_some() || parts.is_some();
+            match (text.filter(|text| has_needle(text)), parts.filter(|parts| has_needle(parts))) {
                 (None, None) => None,
                 (None, Some(_)) => Some(Self::Parts),
                 (Some(text), Some(parts)) if text == parts || !has_printed_part(&parts) => Some(Self::Either),
                 (Some(_), _) => Some(Self::Text),
             }
-        })
+        });
+        form.or(is_written.then_some(Self::Nothing))
     }
 }
 
@@ -219,10 +258,10 @@ impl MediaForm {
     /// The first of them that the template writes something for.
     fn of(speaker: Speaker, kind: MediaKind, render: Render<'_>) -> Option<Self> {
         let text = || ContentPart::text(NEEDLE);
-        let without = speaker.saying(&Content::Parts(vec![text()]));
+        let without = speaker.saying(speaker.role(), &Content::Parts(vec![text()]));
         [Self::Bare, Self::Url].into_iter().find(|form| {
             let media = form.of_media(&Media::new(kind, "file:///a"));
-            let with = speaker.saying(&Content::Parts(vec![media.into(), text()]));
+            let with = speaker.saying(speaker.role(), &Content::Parts(vec![media.into(), text()]));
             let mut pairs =
                 with.iter().zip(&without).filter_map(|(with, without)| Some((render(with)?, render(without)?)));
             pairs.any(|(with, without)| with != without && has_needle(&with) && !has_printed_part(&with))

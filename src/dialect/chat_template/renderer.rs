@@ -100,12 +100,18 @@ impl ChatTemplateRenderer {
 
     /// The messages of a chat, with contents in the form that the template takes.
     fn fit<'c>(&self, chat: Chat<'c>) -> Result<Cow<'c, [ChatMessage]>> {
-        let render = |messages: &[ChatMessage]| {
+        let (forms, render) = self.forms(chat);
+        forms.fit(chat.messages, &render, |kind| self.compiled.literals.contains(kind))
+    }
+
+    /// What the template that writes a chat takes, and how to ask it.
+    fn forms<'c>(&'c self, chat: Chat<'c>) -> (&'c Forms, impl Fn(&[ChatMessage]) -> Option<String> + 'c) {
+        let render = move |messages: &[ChatMessage]| {
             let chat = Chat { messages, documents: None, kwargs: None, add_generation_prompt: false, ..chat };
             self.plain(chat, self.compiled.now()).ok()
         };
         let has_own = chat.tools.is_some() && self.template.tool_use.is_some();
-        self.forms[usize::from(has_own)].fit(chat.messages, &render, |kind| self.compiled.literals.contains(kind))
+        (&self.forms[usize::from(has_own)], render)
     }
 
     fn plain(&self, chat: Chat<'_>, now: Option<DateTime>) -> Result<String> {
@@ -299,6 +305,14 @@ impl Renderer for ChatTemplateRenderer {
         let calls = |message: &ChatMessage| message.others.get("tool_calls").is_some_and(|calls| !calls.is_null());
         if conversation.messages().unwrap_or_default().iter().any(calls) && !reads("tool_calls") {
             omissions.unread.push("tool_calls");
+        }
+        if let Ok(chat) = Chat::of(conversation, &self.added, false) {
+            let (forms, render) = self.forms(chat);
+            let says_something = |message: &&ChatMessage| !message.content.is_empty();
+            let messages = conversation.messages().unwrap_or_default().iter().filter(says_something);
+            omissions
+                .roles
+                .extend(messages.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
         }
         omissions
     }
