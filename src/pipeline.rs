@@ -3,6 +3,7 @@
 //! Each batch carries its own one-element channel. The writer holds the other ends in order, so nothing is sorted, and
 //! nothing waits except for the oldest batch.
 
+use std::io;
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,11 +30,14 @@ pub(crate) fn threads(threads: Option<NonZeroUsize>) -> usize {
 /// threads, each one when it next has a result.
 ///
 /// The threads are not joined: one may be blocked while reading a terminal.
+///
+/// # Errors
+/// If the system starts none of the threads. Of those that pass items through `work`, one is enough.
 pub(crate) fn ordered<T, R>(
     threads: usize,
     mut produce: impl FnMut() -> Option<T> + Send + 'static,
     worker: impl Fn() -> Box<dyn FnMut(T) -> R> + Send + Sync + 'static,
-) -> impl Iterator<Item = R>
+) -> io::Result<impl Iterator<Item = R>>
 where
     T: Send + 'static,
     R: Send + 'static,
@@ -41,18 +45,18 @@ where
     let in_flight = 2 * threads + 2;
     let (to_work, work) = sync_channel::<(T, SyncSender<R>)>(in_flight);
     let (to_order, order) = sync_channel::<Receiver<R>>(in_flight);
-    thread::spawn(move || {
+    start(move || {
         while let Some(item) = produce() {
             let (done, result) = sync_channel(1);
             if to_order.send(result).is_err() || to_work.send((item, done)).is_err() {
                 return;
             }
         }
-    });
+    })?;
     let (work, worker) = (Arc::new(Mutex::new(work)), Arc::new(worker));
-    for _ in 0..threads {
+    for number in 0..threads {
         let (work, worker) = (Arc::clone(&work), Arc::clone(&worker));
-        thread::spawn(move || {
+        let started = start(move || {
             let mut step = worker();
             loop {
                 let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -63,10 +67,20 @@ where
                 }
             }
         });
+        match started {
+            Err(error) if number == 0 => return Err(error),
+            Err(_) => break,
+            Ok(()) => {}
+        }
     }
-    order
-        .into_iter()
-        .map(|result| result.recv().expect("a worker hands over every batch that it takes, unless it panicked"))
+    let results = order.into_iter();
+    Ok(results.map(|result| result.recv().expect("a worker hands over every batch that it takes, unless it panicked")))
+}
+
+fn start(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let refused =
+        |error: io::Error| io::Error::new(error.kind(), format!("the system refuses to start a thread: {error}"));
+    thread::Builder::new().spawn(work).map(drop).map_err(refused)
 }
 
 #[cfg(test)]
@@ -99,7 +113,8 @@ mod tests {
                         n * 2
                     })
                 },
-            );
+            )
+            .expect("threads can be started");
             assert!(results.eq((0..1_000).map(|n| n * 2)), "{threads} threads");
         }
     }

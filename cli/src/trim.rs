@@ -33,7 +33,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let mut output = Output::open(args.output.as_deref())?;
     let mut totals = TrimTotals::default();
     let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
-    for batch in Arc::new(trimmer).batches(source.open(None)?, args.read.max_line_bytes, threads) {
+    for batch in Arc::new(trimmer).batches(source.open(None)?, args.read.max_line_bytes, threads)? {
         totals.add_all(&batch.totals);
         if output.stream(&batch.lines)?.is_break() {
             break;

@@ -1,5 +1,6 @@
 //! Many conversations on all cores: Python's objects are read on this thread, and others build meanwhile.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,9 +66,18 @@ pub(crate) fn build_many<T: Send>(
     let chunk = Arc::new(Mutex::new(chunk));
     let mut results = Vec::new();
     thread::scope(|scope| {
-        for _ in 0..threads {
+        for number in 0..threads {
             let (work, chunk, to_us) = (&work, Arc::clone(&chunk), to_us.clone());
-            scope.spawn(move || work.take(&chunk, &to_us));
+            let started = thread::Builder::new().spawn_scoped(scope, move || work.take(&chunk, &to_us));
+            match started {
+                Err(error) if number == 0 => {
+                    let what = format!("the system refuses to start a thread: {error}");
+                    return Err(exception(py, &io::Error::new(error.kind(), what).into()));
+                }
+                // One is enough.
+                Err(_) => break,
+                Ok(_) => {}
+            }
         }
         // Only the other threads have these: if all were gone, nothing would wait for them.
         drop((chunk, to_us));

@@ -187,7 +187,8 @@ impl Build {
     /// They are not joined, because one may be blocked while reading a terminal.
     ///
     /// # Errors
-    /// If the rows of examples are missing. Errors of a line, or of reading, come with the batch.
+    /// If the rows of examples are missing, or the system starts no thread. Errors of a line, or of reading, come with the
+    /// batch.
     pub fn batches(
         &self,
         inputs: Vec<Input>,
@@ -223,7 +224,7 @@ impl Build {
                 }
                 .build(batch)
             })
-        });
+        })?;
         Ok(pipeline::up_to(batches, move |batch: &BuiltBatch| stop_at_error && batch.has_error()))
     }
 }

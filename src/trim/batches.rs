@@ -35,22 +35,25 @@ impl AnswerTrimmer {
     ///
     /// let trimmer = Arc::new(AnswerTrimmer::new(&PromptBuilder::demo()?, TrimOptions::default())?);
     /// let input = Input::new("memory", &br#"{"text": "Paris.<|im_end|>"}"#[..]);
-    /// let batches: Vec<_> = trimmer.batches(vec![input], 1 << 20, None).collect();
+    /// let batches: Vec<_> = trimmer.batches(vec![input], 1 << 20, None)?.collect();
     /// assert!(batches[0].lines.starts_with(br#"{"text":"Paris.","finish_reason":"stop""#));
     /// assert_eq!(batches[0].totals.stopped, 1);
     /// # Ok::<(), metatok::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the system starts no thread. Errors of a line, or of reading, come with the batch.
     pub fn batches(
         self: Arc<Self>,
         inputs: Vec<Input>,
         max_line_bytes: usize,
         threads: Option<NonZeroUsize>,
-    ) -> impl Iterator<Item = TrimmedBatch> + use<> {
+    ) -> Result<impl Iterator<Item = TrimmedBatch> + use<>> {
         let batches = pipeline::ordered(pipeline::threads(threads), lines(inputs, max_line_bytes), move || {
             let trimmer = Arc::clone(&self);
             Box::new(move |batch| trimmer.trim_batch(batch, max_line_bytes))
-        });
-        pipeline::up_to(batches, |batch: &TrimmedBatch| batch.wrong.is_some() || batch.error.is_some())
+        })?;
+        Ok(pipeline::up_to(batches, |batch: &TrimmedBatch| batch.wrong.is_some() || batch.error.is_some()))
     }
 
     fn trim_batch(&self, mut batch: LineBatch, longest: usize) -> TrimmedBatch {
