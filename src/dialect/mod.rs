@@ -132,7 +132,7 @@ impl Model {
         let mut model = match model {
             Ok(model) => model,
             Err(error) => {
-                let other = (syntax == Syntax::Json).then(|| not_a_model::json(name, text)).flatten();
+                let other = (syntax == Syntax::Json).then(|| not_a_model::of_json(name, text)).flatten();
                 return Err(other.unwrap_or_else(|| error.at(Place::file(name))));
             }
         };

@@ -40,7 +40,8 @@ pub(super) fn folder(name: &str) -> Error {
     };
     let has_model = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "config.json"];
     let (what, way_out) = if has_model.iter().any(|file| path.join(file).is_file()) {
-        ("a folder with a tokenizer, not a template", beside(path, name))
+        let way_out = if has_chat_template(path) { alone(name) } else { beside(path, name) };
+        ("a folder with a tokenizer, not a template", way_out)
     } else if let Some(file) = toml() {
         ("a folder", way_out![format!("choose a model file in it, such as {}", file.display())])
     } else {
@@ -69,7 +70,7 @@ pub(super) fn file(name: &str, kind: FileKind) -> Option<Error> {
 }
 
 /// The error for bytes that no dialect reads, if their keys reveal what they are.
-pub(super) fn json(name: &str, text: &str) -> Option<Error> {
+pub(super) fn of_json(name: &str, text: &str) -> Option<Error> {
     file(name, FileKind::of_json(&serde_json::from_str(text).ok()?)?)
 }
 
@@ -80,6 +81,21 @@ fn beside(folder: &Path, tokenizer: &str) -> WayOut {
         [only] => pair(only, tokenizer),
         [first, others @ ..] => pair(first, tokenizer).and(format!(" (or {})", others.join(", "))),
     }
+}
+
+/// How to use a tokenizer's own template.
+fn alone(tokenizer: &str) -> WayOut {
+    way_out!["use its own chat template, with ", Setting::TOKENIZER.set_to(tokenizer.to_owned()), " alone"]
+}
+
+fn has_chat_template(folder: &Path) -> bool {
+    folder.join("chat_template.jinja").is_file() || !json(folder, "tokenizer_config.json")["chat_template"].is_null()
+}
+
+/// A file of JSON in a folder; null if there is none.
+fn json(folder: &Path, file: &str) -> Value {
+    let bytes = std::fs::read(folder.join(file)).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
 fn pair(name: &str, tokenizer: &str) -> WayOut {
@@ -93,15 +109,11 @@ fn pair(name: &str, tokenizer: &str) -> WayOut {
 
 /// The built-in models whose template this folder's model may use: by its repository's name, or else by its family.
 fn fitting(folder: &Path) -> Vec<String> {
-    let json = |file: &str| -> Value {
-        let bytes = std::fs::read(folder.join(file)).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
-    };
-    let config = json("config.json");
+    let config = json(folder, "config.json");
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     // In the hub's cache the repository is models--ORG--NAME/snapshots/COMMIT.
     let folders = whole.ancestors().take(3).filter_map(|folder| folder.file_name()?.to_str()).map(str::to_owned);
-    let declared = [&config["_name_or_path"], &json("tokenizer_config.json")["name_or_path"]];
+    let declared = [&config["_name_or_path"], &json(folder, "tokenizer_config.json")["name_or_path"]];
     let declared = declared.into_iter().filter_map(Value::as_str).map(str::to_owned);
     let mut names = folders.map(|name| name.rsplit("--").next().unwrap_or_default().to_owned()).chain(declared);
     if let Some(model) = names.find_map(|name| builtin::claiming_name(&last(&name))) {
