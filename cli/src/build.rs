@@ -52,6 +52,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let dataset = dataset.map(Arc::new);
     outputs(args, &source, dataset.as_deref())?;
+    source.check_demo(&args.model, args.output.as_deref())?;
     flags::check_sampling(&args.request, dataset.as_deref())?;
     flags::check_thoughts(&args.input, args.answers.answers.is_some())?;
     let answers = answers(args, dataset.as_deref())?;
@@ -60,7 +61,6 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
     }
     let has_input = source.is_some();
-    source.check_demo(&args.model, args.output.as_deref())?;
     if !args.quiet && source.is_demo_for(&args.model) {
         say!("note: there is no input, so these are the demo's conversations");
     }

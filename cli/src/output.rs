@@ -123,9 +123,9 @@ fn followed(path: &Path) -> PathBuf {
 
 /// Whether a path names what a process has open, such as `/dev/stdout`, which may be a file.
 fn is_open_already(path: &Path) -> bool {
-    let is_in = |folder: &str| path.parent() == Some(Path::new(folder));
     let is_standard = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|standard| path == Path::new(standard));
-    is_standard || is_in("/dev/fd") || path.starts_with("/proc") && path.parent().is_some_and(|of| of.ends_with("fd"))
+    let is_in_a_list = path.starts_with("/dev/fd") || path.starts_with("/proc");
+    is_standard || is_in_a_list && path.parent().is_some_and(|folder| folder.ends_with("fd"))
 }
 
 /// Copies a file, which is written first.

@@ -57,11 +57,8 @@ impl Partial {
         self.file.sync_all()?;
         let Some(partial) = self.path.take() else { return Ok(()) };
         let before = partial.to_path_buf();
-        let persisted = match partial.persist(path) {
-            Ok(()) => Ok(()),
-            // A file that is mounted, or that is another user's in a shared folder, may be written but not replaced.
-            Err(error) => copy(&error.path, path).map_err(|_| error.error),
-        };
+        // A file that is mounted, or that is another user's in a shared folder, may be written but not replaced.
+        let persisted = partial.persist(path).or_else(|error| copy(&error.path, path).map_err(|_| error.error));
         forget(&before);
         persisted
     }

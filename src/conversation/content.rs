@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
 use crate::conversation::json_object::Others;
-use crate::conversation::media::Media;
+use crate::conversation::media::{Media, PartType};
 use crate::tokenizer::TokenId;
 
 /// The content of a message.
@@ -367,11 +367,13 @@ impl ContentPart {
                 Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
                 _ => Err(format!("a content part of type {kind:?} needs a string \"text\"")),
             },
-            _ if Media::is_type(&kind) => Media::from_json(&kind, entries).map(Self::Media),
-            _ => {
-                entries.shift_insert(0, "type".into(), kind.into());
-                Ok(Self::Other(entries))
-            }
+            _ => match PartType::of(&kind) {
+                Some(part_type) => Media::from_json(part_type, &kind, entries).map(Self::Media),
+                None => {
+                    entries.shift_insert(0, "type".into(), kind.into());
+                    Ok(Self::Other(entries))
+                }
+            },
         }
     }
 }

@@ -56,7 +56,7 @@ impl MediaKind {
     }
 
     /// The key beside messages that lists the sources.
-    pub(super) fn list_key(self) -> &'static str {
+    pub(crate) const fn list_key(self) -> &'static str {
         match self {
             Self::Image => "images",
             Self::Audio => "audios",
@@ -87,6 +87,26 @@ pub(super) enum Form {
     Elsewhere,
     /// `"input_audio": {"data": …, others}`
     InputAudio(Others),
+}
+
+/// The types of content parts that are media.
+#[derive(Clone, Copy)]
+pub(super) enum PartType {
+    /// `image_url`
+    Url(MediaKind),
+    /// `image`
+    Bare(MediaKind),
+    /// `input_audio`
+    InputAudio,
+}
+
+impl PartType {
+    /// None for a part of another type.
+    pub(super) fn of(kind: &str) -> Option<Self> {
+        let of_url = || MediaKind::ALL.into_iter().find(|media| media.url_key() == kind).map(Self::Url);
+        let of_bare = || MediaKind::ALL.into_iter().find(|media| media.name() == kind).map(Self::Bare);
+        of_url().or_else(of_bare).or((kind == "input_audio").then_some(Self::InputAudio))
+    }
 }
 
 const URL: &str = "url";
@@ -216,17 +236,16 @@ impl Media {
         }
     }
 
-    pub(super) fn from_json(kind: &str, mut entries: Others) -> std::result::Result<Self, String> {
+    /// Of the entries of a content part of this type, but the type itself.
+    pub(super) fn from_json(part_type: PartType, kind: &str, mut entries: Others) -> std::result::Result<Self, String> {
         use serde_json::Value;
-        let by_url = MediaKind::ALL.into_iter().find(|media| media.url_key() == kind);
-        let bare = MediaKind::ALL.into_iter().find(|media| media.name() == kind);
         let lacks = |key: &str| format!("a content part of type {kind:?} has no {key}");
         let text = |value: Option<Value>, key: &str| match value {
             Some(Value::String(text)) => Ok(text),
             _ => Err(lacks(key)),
         };
-        let (media, source, form) = match (by_url, bare, kind) {
-            (Some(media), ..) => match entries.shift_remove(kind) {
+        let (media, source, form) = match part_type {
+            PartType::Url(media) => match entries.shift_remove(kind) {
                 Some(Value::Object(mut inner)) => (
                     media,
                     text(inner.shift_remove("url"), &format!("string \"url\" in {kind:?}"))?,
@@ -234,26 +253,20 @@ impl Media {
                 ),
                 value => (media, text(value, &format!("{kind:?} that is a string or {{\"url\": \"…\"}}"))?, Form::Url),
             },
-            (_, Some(media), _) => {
+            PartType::Bare(media) => {
                 match [media.name()].into_iter().chain(SOURCES).find(|key| is_given(&entries, key)) {
                     Some(key) => (media, text(entries.shift_remove(key), &format!("string {key:?}"))?, Form::Bare(key)),
                     None => (media, String::new(), Form::Elsewhere),
                 }
             }
-            (.., "input_audio") => match entries.shift_remove(kind) {
+            PartType::InputAudio => match entries.shift_remove(kind) {
                 Some(Value::Object(mut inner)) => {
                     (MediaKind::Audio, text(inner.shift_remove("data"), "string \"data\"")?, Form::InputAudio(inner))
                 }
                 _ => return Err(lacks("\"input_audio\" that is {\"data\": \"…\", \"format\": \"…\"}")),
             },
-            _ => return Err(unknown_type(kind)),
         };
         Ok(Self { kind: media, source, form, others: entries })
-    }
-
-    /// Whether parts of this type are media.
-    pub(super) fn is_type(kind: &str) -> bool {
-        kind == "input_audio" || MediaKind::ALL.into_iter().any(|media| media.name() == kind || media.url_key() == kind)
     }
 
     pub(super) fn without_null_keys(mut self) -> Self {

@@ -6,17 +6,17 @@ use crate::conversation::{Content, ContentPart, Conversation, MediaKind, media_w
 use crate::error::{ErrorKind, Result, counted};
 use crate::wording::shortened;
 
-/// So much of a value is shown in an error.
+/// The most characters of a value that an error shows.
 const LONGEST: usize = 60;
 
 impl Conversation {
-    /// Gives the parts of a kind that have no source one each, in order. `key` is the record's.
+    /// Gives the parts of a kind that have no source one each, in order.
     ///
     /// # Errors
     /// [`ErrorKind::WouldBeLost`] if there is no such part, and [`ErrorKind::Conversation`] if there are more or fewer of them
     /// than sources, or for what is no source.
-    pub(crate) fn give_sources(&mut self, key: &'static str, sources: &[Value]) -> Result<()> {
-        let kind = MediaKind::ALL.into_iter().find(|kind| kind.list_key() == key);
+    pub(crate) fn give_sources(&mut self, kind: MediaKind, sources: &[Value]) -> Result<()> {
+        let key = kind.list_key();
         let messages = match self {
             Self::Messages(messages) => messages.as_mut_slice(),
             Self::Chat(chat) => chat.messages.as_mut_slice(),
@@ -27,7 +27,7 @@ impl Conversation {
             Content::Text(_) | Content::Null => &mut [],
         });
         let parts = parts.filter_map(|part| match part {
-            ContentPart::Media(media) if media.is_elsewhere() && Some(media.kind) == kind => Some(media),
+            ContentPart::Media(media) if media.is_elsewhere() && media.kind == kind => Some(media),
             _ => None,
         });
         let parts: Vec<_> = parts.collect();

@@ -36,7 +36,7 @@ pub(crate) use content::{ContentRef, map_texts};
 pub(crate) use media::unknown_type;
 pub use media::{Media, MediaKind};
 pub use mode::Mode;
-pub(crate) use others::{MEDIA, media_would_be_lost, tools_would_be_lost};
+pub(crate) use others::{media_would_be_lost, tools_would_be_lost};
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
 pub(crate) use white_space::is_space;
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::conversation::json_object::Others;
-use crate::conversation::{ChatMessage, Conversation, Item, Message};
+use crate::conversation::{ChatMessage, Conversation, Item, MediaKind, Message};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 
 /// Keys that change no prompt, whatever their value.
@@ -21,13 +21,10 @@ const SAID: [(&str, Refuse); 10] = [
     ("thinking", thought),
     ("refusal", refusal),
     ("audio", audio),
-    (MEDIA[0], media_would_be_lost),
-    (MEDIA[1], media_would_be_lost),
-    (MEDIA[2], media_would_be_lost),
+    (MediaKind::Image.list_key(), media_would_be_lost),
+    (MediaKind::Video.list_key(), media_would_be_lost),
+    (MediaKind::Audio.list_key(), media_would_be_lost),
 ];
-
-/// Keys of media beside the content, or beside the messages.
-pub(crate) const MEDIA: [&str; 3] = ["images", "videos", "audios"];
 
 fn call(key: &'static str) -> Error {
     lost(key, "templates have no place for calls").with_way_out(way_out![

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::dialect::builtin;
+use crate::dialect::{ChatTemplate, builtin};
 use crate::error::{Error, ErrorKind, Place, Setting, WayOut, way_out};
 use crate::file_kind::FileKind;
 
@@ -40,7 +40,7 @@ pub(super) fn folder(name: &str) -> Error {
     };
     let has_model = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "config.json"];
     let (what, way_out) = if has_model.iter().any(|file| path.join(file).is_file()) {
-        let way_out = if has_chat_template(path) { alone(name) } else { beside(path, name) };
+        let way_out = if has_chat_template(name) { alone(name) } else { beside(path, name) };
         ("a folder with a tokenizer, not a template", way_out)
     } else if let Some(file) = toml() {
         ("a folder", way_out![format!("choose a model file in it, such as {}", file.display())])
@@ -88,8 +88,8 @@ fn alone(tokenizer: &str) -> WayOut {
     way_out!["use its own chat template, with ", Setting::TOKENIZER.set_to(tokenizer.to_owned()), " alone"]
 }
 
-fn has_chat_template(folder: &Path) -> bool {
-    folder.join("chat_template.jinja").is_file() || !json(folder, "tokenizer_config.json")["chat_template"].is_null()
+fn has_chat_template(folder: &str) -> bool {
+    ChatTemplate::of_tokenizer(folder).is_ok_and(|template| template.is_some())
 }
 
 /// A file of JSON in a folder; null if there is none.

@@ -1,6 +1,8 @@
 //! How each format of conversations is read.
 
-use crate::conversation::{Chat, ChatMessage, Conversation, MEDIA, check_end, check_variables, tools_would_be_lost};
+use crate::conversation::{
+    Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, tools_would_be_lost,
+};
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{functions_would_be_lost, layout_would_be_lost, refused};
 use crate::dataset::records::reads_for::ReadsFor;
@@ -32,9 +34,9 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Rejected => answered(keys, "rejected", Some("chosen")),
     }?;
     let mut record = Record { id, tools: tools.or(record.tools), ..record };
-    for key in MEDIA.into_iter().filter(|key| !keys.is_empty(key)) {
-        let sources: Vec<serde_json::Value> = keys.get(key)?.unwrap_or_default();
-        record.conversation.give_sources(key, &sources)?;
+    for kind in MediaKind::ALL.into_iter().filter(|kind| !keys.is_empty(kind.list_key())) {
+        let sources: Vec<serde_json::Value> = keys.get(kind.list_key())?.unwrap_or_default();
+        record.conversation.give_sources(kind, &sources)?;
     }
     if reads_for == ReadsFor::ChatTemplate { with_variables(record, keys) } else { Ok(record) }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Cursor, Read};
 
 use crate::dataset::source::fill;
+use crate::dataset::source::later::Later;
 
 /// How data is compressed.
 #[derive(Clone, Copy)]
@@ -31,46 +32,10 @@ pub(crate) const ENDINGS: [&str; 3] = ["gz", "zst", "zstd"];
 
 /// Decompresses compressed data, and leaves other data unchanged. Nothing is read in advance.
 pub(crate) fn decompressed(reader: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
-    Box::new(Decompressed::Unread(Some(Box::new(reader))))
+    Box::new(Later::new(|| open(Box::new(reader))))
 }
 
 type Reader = Box<dyn BufRead + Send>;
-
-enum Decompressed {
-    Unread(Option<Reader>),
-    Read(Reader),
-}
-
-impl Decompressed {
-    fn reader(&mut self) -> io::Result<&mut Reader> {
-        if let Self::Unread(reader) = self {
-            let reader = reader.take().ok_or_else(|| io::Error::other("reading failed before"))?;
-            *self = Self::Read(open(reader)?);
-        }
-        match self {
-            Self::Read(reader) => Ok(reader),
-            Self::Unread(_) => Err(io::Error::other("reading failed before")),
-        }
-    }
-}
-
-impl Read for Decompressed {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader()?.read(buffer)
-    }
-}
-
-impl BufRead for Decompressed {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.reader()?.fill_buf()
-    }
-
-    fn consume(&mut self, read: usize) {
-        if let Self::Read(reader) = self {
-            reader.consume(read);
-        }
-    }
-}
 
 fn open(mut reader: Reader) -> io::Result<Reader> {
     let skippable: Vec<[u8; 4]> =

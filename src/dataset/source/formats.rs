@@ -65,9 +65,13 @@ pub(crate) fn open(path: &Path, file: File, columns: Option<&[String]>) -> Resul
     let now = |file| decompressed(BufReader::with_capacity(BUFFER, file));
     match format {
         Some(Format::Stream(open)) => open(now(file), columns).map(RecordSource::Table),
-        // What is no file, such as a pipe, cannot be opened again.
+        // What is not a file, such as a pipe, cannot be opened again.
         _ if !file.metadata()?.is_file() => Ok(RecordSource::Bytes(now(file))),
-        _ => Ok(RecordSource::Bytes(decompressed(Later::new(path.to_owned(), BUFFER)))),
+        _ => {
+            // A process cannot have thousands of files open at once.
+            let path = path.to_owned();
+            Ok(RecordSource::Bytes(Box::new(Later::new(move || Ok(now(File::open(path)?))))))
+        }
     }
 }
 

@@ -1,28 +1,29 @@
-//! A file that is opened when it is first read: a process cannot have thousands of them open at once.
+//! A reader that is opened when it is first read.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::io::{self, BufRead, Read};
 
-/// A file, which is not open yet.
-pub(super) struct Later {
-    path: PathBuf,
-    capacity: usize,
-    reader: Option<BufReader<File>>,
+type Reader = Box<dyn BufRead + Send>;
+
+/// A reader, or how to open it.
+pub(super) enum Later {
+    Closed(Option<Box<dyn FnOnce() -> io::Result<Reader> + Send>>),
+    Open(Reader),
 }
 
 impl Later {
-    /// The file at this path, with a buffer of this many bytes.
-    pub(super) fn new(path: PathBuf, capacity: usize) -> Self {
-        Self { path, capacity, reader: None }
+    pub(super) fn new(open: impl FnOnce() -> io::Result<Reader> + Send + 'static) -> Self {
+        Self::Closed(Some(Box::new(open)))
     }
 
-    fn reader(&mut self) -> io::Result<&mut BufReader<File>> {
-        let reader = match self.reader.take() {
-            Some(reader) => reader,
-            None => BufReader::with_capacity(self.capacity, File::open(&self.path)?),
-        };
-        Ok(self.reader.insert(reader))
+    fn reader(&mut self) -> io::Result<&mut Reader> {
+        if let Self::Closed(open) = self {
+            let open = open.take().ok_or_else(|| io::Error::other("reading failed before"))?;
+            *self = Self::Open(open()?);
+        }
+        match self {
+            Self::Open(reader) => Ok(reader),
+            Self::Closed(_) => Err(io::Error::other("reading failed before")),
+        }
     }
 }
 
@@ -38,7 +39,7 @@ impl BufRead for Later {
     }
 
     fn consume(&mut self, read: usize) {
-        if let Some(reader) = &mut self.reader {
+        if let Self::Open(reader) = self {
             reader.consume(read);
         }
     }

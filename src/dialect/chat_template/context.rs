@@ -145,7 +145,7 @@ impl<'c> Chat<'c> {
     }
 }
 
-/// So much of a value is shown in an error.
+/// The most characters of a value that an error shows.
 const LONGEST: usize = 60;
 
 /// Tools and documents are lists of objects, as transformers demands.

@@ -81,19 +81,17 @@ impl Speaker {
 
     /// Conversations in which only this content of a role is not known: templates refuse some of them.
     fn saying(self, role: &str, content: &Content) -> [Vec<ChatMessage>; 3] {
-        let (system, user) = (|| ChatMessage::new("system", "Hi."), || ChatMessage::new("user", "1+1=?"));
         let said = self.said(ChatMessage::new(role, content.clone()));
-        let after_system = [vec![system()], said.clone()].concat();
-        let before_user = [said.clone(), vec![user()]].concat();
+        let after_system = [vec![ChatMessage::new("system", "Hi.")], said.clone()].concat();
+        let before_user = [said.clone(), vec![question()]].concat();
         [said, after_system, before_user]
     }
 
     fn said(self, message: ChatMessage) -> Vec<ChatMessage> {
-        let user = || ChatMessage::new("user", "1+1=?");
         match self {
             Self::User => vec![message],
-            Self::Assistant => vec![user(), message],
-            Self::System => vec![message, user()],
+            Self::Assistant => vec![question(), message],
+            Self::System => vec![message, question()],
             Self::Tool => {
                 let mut call = ChatMessage::new("assistant", "");
                 let function = json!({"name": "add", "arguments": {"a": 1}});
@@ -102,10 +100,14 @@ impl Speaker {
                 let mut result = message;
                 result.others.insert("tool_call_id".into(), "call00001".into());
                 result.others.insert("name".into(), "add".into());
-                vec![user(), call, result]
+                vec![question(), call, result]
             }
         }
     }
+}
+
+fn question() -> ChatMessage {
+    ChatMessage::new("user", "1+1=?")
 }
 
 /// A text that no template has, nor writes in other letters.
@@ -181,8 +183,10 @@ impl Forms {
             Content::Text(text) => return Ok(Some(Content::Parts(vec![ContentPart::text(text)]))),
             Content::Parts(parts) => parts,
         };
-        // They are what a model wrote between its text.
-        if form != ContentForm::Parts && parts.iter().any(|part| matches!(part, ContentPart::Ids(_))) {
+        // Ids are what a model wrote between its text.
+        let is_answer = parts.iter().any(|part| matches!(part, ContentPart::Ids(_)));
+        let is_only_text = || parts.iter().all(|part| matches!(part, ContentPart::Text(_)));
+        if is_answer && form != ContentForm::Parts || form != ContentForm::Text && is_only_text() {
             return Ok(None);
         }
         let not_written = |what: &str| -> Error {

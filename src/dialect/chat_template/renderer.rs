@@ -100,17 +100,21 @@ impl ChatTemplateRenderer {
 
     /// The messages of a chat, with contents in the form that the template takes.
     fn fit<'c>(&self, chat: Chat<'c>) -> Result<Cow<'c, [ChatMessage]>> {
-        let (forms, render) = self.forms(chat);
+        let (forms, render) = self.forms(chat.tools);
         forms.fit(chat.messages, &render, |kind| self.compiled.literals.contains(kind))
     }
 
-    /// What the template that writes a chat takes, and how to ask it.
-    fn forms<'c>(&'c self, chat: Chat<'c>) -> (&'c Forms, impl Fn(&[ChatMessage]) -> Option<String> + 'c) {
+    /// What the template that writes a chat with these tools takes, and how to ask it.
+    fn forms<'c>(
+        &'c self,
+        tools: Option<&'c serde_json::Value>,
+    ) -> (&'c Forms, impl Fn(&[ChatMessage]) -> Option<String> + 'c) {
+        let added = &self.added;
         let render = move |messages: &[ChatMessage]| {
-            let chat = Chat { messages, documents: None, kwargs: None, add_generation_prompt: false, ..chat };
+            let chat = Chat { messages, added, tools, documents: None, kwargs: None, add_generation_prompt: false };
             self.plain(chat, self.compiled.now()).ok()
         };
-        let has_own = chat.tools.is_some() && self.template.tool_use.is_some();
+        let has_own = tools.is_some() && self.template.tool_use.is_some();
         (&self.forms[usize::from(has_own)], render)
     }
 
@@ -306,14 +310,11 @@ impl Renderer for ChatTemplateRenderer {
         if conversation.messages().unwrap_or_default().iter().any(calls) && !reads("tool_calls") {
             omissions.unread.push("tool_calls");
         }
-        if let Ok(chat) = Chat::of(conversation, &self.added, false) {
-            let (forms, render) = self.forms(chat);
-            let says_something = |message: &&ChatMessage| !message.content.is_empty();
-            let messages = conversation.messages().unwrap_or_default().iter().filter(says_something);
-            omissions
-                .roles
-                .extend(messages.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
-        }
+        let tools = if let Conversation::Chat(chat) = conversation { chat.tools.as_ref() } else { None };
+        let (forms, render) = self.forms(tools);
+        let says_something = |message: &&ChatMessage| !message.content.is_empty();
+        let messages = conversation.messages().unwrap_or_default().iter().filter(says_something);
+        omissions.roles.extend(messages.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
         omissions
     }
 
