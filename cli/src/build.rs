@@ -2,23 +2,22 @@
 
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::args::{BuildArgs, InputArgs, OnError};
+use crate::build_results::Results;
 use crate::exit::REJECTED;
 use crate::loaded::Loaded;
-use crate::output::{Output, count, written};
 use crate::outputs::Outputs;
-use crate::rejects::{Rejects, rejects_path};
+use crate::rejects::rejects_path;
 use crate::say::{InFlags, say};
 use crate::source::{Source, names, nothing_in};
 use crate::summary::summary;
-use crate::{flags, progress, setup};
+use crate::{flags, setup};
 use metatok::answers::ModelAnswers;
-use metatok::build::{
-    BatchRemarks, Build, BuildTotals, IdsForm, InputOptions, MessagesForm, PromptForm, Written, answers_omitted,
-};
+use metatok::build::{Build, BuildTotals, IdsForm, InputOptions, MessagesForm, PromptForm, Written, answers_omitted};
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
 use metatok::dialect::Model;
@@ -27,7 +26,7 @@ use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
-use metatok::sink::{FormOptions, PromptSpool, Sink};
+use metatok::sink::{FormOptions, Sink};
 use metatok::tokenizer::Tokenizer;
 
 /// The result of a dataset, or of conversations.
@@ -43,99 +42,36 @@ pub(crate) struct Done {
 pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Result<Done> {
     let started = Instant::now();
     let source = Source::find_for(&args.input, &args.model)?;
-    let mut dataset = setup::dataset_of(&args.input, &source)?;
-    if let Some(dataset) = dataset.as_mut().filter(|_| args.truncate.is_some()) {
-        dataset.keep_examples();
-    }
-    if let Some((dataset, usual)) = dataset.as_mut().zip(args.format.usual_max_out_len(Mode::Generate)) {
-        dataset.default_max_out_len(usual);
-    }
-    let dataset = dataset.map(Arc::new);
-    outputs(args, &source, dataset.as_deref())?;
-    source.check_demo(&args.model, args.output.as_deref())?;
-    flags::check_sampling(&args.request, dataset.as_deref())?;
-    flags::check_thoughts(&args.input, args.answers.answers.is_some())?;
+    let dataset = dataset(args, &source)?.map(Arc::new);
+    check(args, &source, dataset.as_deref())?;
     let answers = answers(args, dataset.as_deref())?;
     let form = form(args, loaded, dataset.as_deref(), source.is_some())?;
     if !args.quiet {
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
+        if source.is_demo_for(&args.model) {
+            say!("note: there is no input, so these are the demo's conversations");
+        }
     }
     let has_input = source.is_some();
-    if !args.quiet && source.is_demo_for(&args.model) {
-        say!("note: there is no input, so these are the demo's conversations");
-    }
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
-    let names = names(&inputs);
-    // A bar would be written between the records.
-    let shows_records = args.output.is_none() && io::stdout().is_terminal();
-    let progress = progress::bar(inputs.iter().map(Input::bytes).sum(), args.quiet || shows_records);
+    let (names, bytes) = (names(&inputs), inputs.iter().map(Input::bytes).sum());
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;
     }
-    let mut output = Output::open(args.output.as_deref())?;
-    let mut rejects = match args.on_error {
-        OnError::Stop => None,
-        OnError::Reject => Some(Rejects::new(rejects_path(args))),
-    };
-    let mut build = Build::new(form);
-    build.input_format = args.input.input_format;
-    build.max_line_bytes = args.input.read.max_line_bytes;
-    build.stop_at_error = args.on_error == OnError::Stop;
-    build.threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
-    if let Some(dataset) = &dataset {
-        build = build.with_dataset(Arc::clone(dataset));
-    }
-    if let Some(answers) = answers {
-        build = build.with_answers(answers);
-    }
-    let form = build.form();
-    let mut totals = BuildTotals::default();
-    let mut prompts = PromptSpool::new(output.scratch());
-    for mut batch in build.batches(inputs, args.input.limit)? {
-        progress.inc(batch.bytes);
-        if output.stream(batch.lines())?.is_break() {
-            return Ok(done(0, form, &totals.written));
-        }
-        for prompt in batch.take_records() {
-            prompts.push(&prompt).map_err(|error| output.failed(error))?;
-        }
-        let remarks = totals.add(batch);
-        progress.set_message(count(totals.written.prompts, "prompt"));
-        if !args.quiet {
-            let notes = omitted_tokens(form, &remarks).into_iter().filter(|note| loaded.is_new(note));
-            let warning = remarks.warning.iter().map(|warning| format!("warning: {}", warning.in_flags()));
-            progress
-                .suspend(|| notes.map(|note| format!("note: {note}")).chain(warning).for_each(|line| say!("{line}")));
-        }
-        for rejected in remarks.rejected {
-            match &mut rejects {
-                Some(rejects) => rejects.add(rejected, &progress)?,
-                None => {
-                    progress.finish_and_clear();
-                    say!("{}", rejected.into_error().in_flags());
-                    say!(
-                        "stopped at the first bad row ({}); use --on-error reject to skip bad rows",
-                        written(totals.written.prompts, "prompt", args.output.as_deref())
-                    );
-                    return Ok(done(REJECTED, form, &totals.written));
-                }
-            }
-        }
-        if let Some(error) = remarks.error {
-            return Err(error);
+    let build = new_build(args, form, dataset.clone(), answers);
+    let mut results = Results::open(args, bytes)?;
+    for batch in build.batches(inputs, args.input.limit)? {
+        if let ControlFlow::Break(code) = results.take(batch, build.form(), loaded)? {
+            return Ok(done(code, build.form(), &results.totals.written));
         }
     }
-    progress.finish_and_clear();
-    let rejected = rejects.as_ref().map_or(0, |rejects| rejects.count);
-    let of_rows = totals.remarks.check(dataset.as_deref())?;
-    if totals.written.prompts + rejected == 0 {
+    let of_rows = results.totals.remarks.check(dataset.as_deref())?;
+    if results.is_empty() {
         return Err(nothing_in(&names, dataset.is_some()));
     }
-    if let Some(Sink::File(sink)) = form.sink() {
-        output.write_file(|file| sink.finish(&prompts, file))?;
-    }
-    output.finish()?;
-    let done = done(if rejected > 0 { REJECTED } else { 0 }, form, &totals.written);
+    let (totals, rejects) = results.finish(build.form())?;
+    let code = if rejects.as_ref().is_some_and(|rejects| rejects.count > 0) { REJECTED } else { 0 };
+    let done = done(code, build.form(), &totals.written);
     if !args.quiet {
         say_totals(&totals, &of_rows, has_input);
         // Of rows that were not read, answers may be there.
@@ -149,6 +85,46 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         rejects.finish(args.quiet)?;
     }
     Ok(done)
+}
+
+/// The dataset whose rows are built, if there is one.
+fn dataset(args: &BuildArgs, source: &Source) -> Result<Option<PreparedDataset>> {
+    let Some(mut dataset) = setup::dataset_of(&args.input, source)? else { return Ok(None) };
+    if args.truncate.is_some() {
+        dataset.keep_examples();
+    }
+    if let Some(usual) = args.format.usual_max_out_len(Mode::Generate) {
+        dataset.default_max_out_len(usual);
+    }
+    Ok(Some(dataset))
+}
+
+/// Rejects options that do not fit what is read.
+fn check(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
+    outputs(args, source, dataset)?;
+    source.check_demo(&args.model, args.output.as_deref())?;
+    flags::check_sampling(&args.request, dataset)?;
+    flags::check_thoughts(&args.input, args.answers.answers.is_some())
+}
+
+fn new_build(
+    args: &BuildArgs,
+    form: PromptForm,
+    dataset: Option<Arc<PreparedDataset>>,
+    answers: Option<ModelAnswers>,
+) -> Build {
+    let mut build = Build::new(form);
+    build.input_format = args.input.input_format;
+    build.max_line_bytes = args.input.read.max_line_bytes;
+    build.stop_at_error = args.on_error == OnError::Stop;
+    build.threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+    if let Some(dataset) = dataset {
+        build = build.with_dataset(dataset);
+    }
+    if let Some(answers) = answers {
+        build = build.with_answers(answers);
+    }
+    build
 }
 
 /// Prints the remarks about the whole input.
@@ -266,10 +242,4 @@ fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerpri
         // Lines have one each, where it is asked for.
         fingerprint: if accepts.columns || accepts.request { None } else { Some(fingerprint()?) },
     })
-}
-
-/// Notes about the special tokens that were left out of the prompts.
-fn omitted_tokens(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
-    let PromptForm::Ids(ids) = form else { return Vec::new() };
-    remarks.omitted_tokens(ids.builder.tokenizer()).iter().map(InFlags::in_flags).collect()
 }

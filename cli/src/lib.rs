@@ -9,6 +9,7 @@ mod bench_data;
 mod bench_shares;
 mod bench_speed;
 mod build;
+mod build_results;
 mod check;
 mod compare;
 mod completions;

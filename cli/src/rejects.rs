@@ -1,6 +1,6 @@
 //! Lines that are not valid prompts: saved to a file, with the reason.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::args::BuildArgs;
 use crate::output::{Output, becomes_a_file, count};
@@ -23,16 +23,17 @@ pub(crate) fn rejects_path(args: &BuildArgs) -> PathBuf {
     }
 }
 
-/// The rejected rows. The file is only created when there is one.
+/// The rejected rows. Their file appears only if there are any.
 pub(crate) struct Rejects {
     path: PathBuf,
-    output: Option<Output>,
+    output: Output,
     pub(crate) count: u64,
 }
 
 impl Rejects {
-    pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path, output: None, count: 0 }
+    pub(crate) fn open(path: PathBuf) -> Result<Self> {
+        let output = Output::open(Some(&path))?;
+        Ok(Self { path, output, count: 0 })
     }
 
     pub(crate) fn add(&mut self, rejected: Rejected, progress: &indicatif::ProgressBar) -> Result<()> {
@@ -41,11 +42,7 @@ impl Rejects {
         if self.count <= SHOWN_ERRORS {
             progress.suspend(|| say!("{}", rejected.into_error().in_flags()));
         }
-        let output = match &mut self.output {
-            Some(output) => output,
-            None => self.output.insert(Output::open(Some(Path::new(&self.path)))?),
-        };
-        output.write(&json).at(self.path.display())
+        self.output.write(&json).at(self.path.display())
     }
 
     pub(crate) fn finish(self, is_quiet: bool) -> Result<()> {
@@ -60,6 +57,6 @@ impl Rejects {
             more => format!(" ({more} of them not shown)"),
         };
         say!("{} rejected{more}, see {}", count(self.count, "row"), self.path.display());
-        self.output.map_or(Ok(()), Output::finish)
+        self.output.finish()
     }
 }

@@ -1,0 +1,103 @@
+//! What becomes of the batches of `metatok build`: the output, the file of rejected rows, and what is printed meanwhile.
+
+use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
+
+use crate::args::{BuildArgs, OnError};
+use crate::exit::REJECTED;
+use crate::loaded::Loaded;
+use crate::output::{Output, count, written};
+use crate::progress;
+use crate::rejects::{Rejects, rejects_path};
+use crate::say::{InFlags, say};
+use metatok::build::{BatchRemarks, BuildTotals, BuiltBatch, PromptForm};
+use metatok::error::Result;
+use metatok::sink::{PromptSpool, Sink};
+
+/// The results so far.
+pub(crate) struct Results<'a> {
+    args: &'a BuildArgs,
+    output: Output,
+    rejects: Option<Rejects>,
+    /// The prompts of a file that is written at the end.
+    prompts: PromptSpool,
+    pub(crate) totals: BuildTotals,
+    progress: indicatif::ProgressBar,
+}
+
+impl<'a> Results<'a> {
+    /// Of an input with this many bytes, if that is known.
+    pub(crate) fn open(args: &'a BuildArgs, bytes: Option<u64>) -> Result<Self> {
+        let rejects = match args.on_error {
+            OnError::Stop => None,
+            OnError::Reject => Some(Rejects::open(rejects_path(args))?),
+        };
+        let output = Output::open(args.output.as_deref())?;
+        // A bar would be written between the records.
+        let shows_records = args.output.is_none() && io::stdout().is_terminal();
+        let progress = progress::bar(bytes, args.quiet || shows_records);
+        let prompts = PromptSpool::new(output.scratch());
+        Ok(Self { args, output, rejects, prompts, totals: BuildTotals::default(), progress })
+    }
+
+    /// Writes a batch. Breaks with the exit code if nothing more is to be built.
+    pub(crate) fn take(
+        &mut self,
+        mut batch: BuiltBatch,
+        form: &PromptForm,
+        loaded: &Loaded,
+    ) -> Result<ControlFlow<u8>> {
+        self.progress.inc(batch.bytes);
+        if self.output.stream(batch.lines())?.is_break() {
+            return Ok(ControlFlow::Break(0));
+        }
+        for prompt in batch.take_records() {
+            self.prompts.push(&prompt).map_err(|error| self.output.failed(error))?;
+        }
+        let remarks = self.totals.add(batch);
+        self.progress.set_message(count(self.totals.written.prompts, "prompt"));
+        if !self.args.quiet {
+            self.progress.suspend(|| say_remarks(&remarks, form, loaded));
+        }
+        for rejected in remarks.rejected {
+            let Some(rejects) = &mut self.rejects else {
+                self.progress.finish_and_clear();
+                say!("{}", rejected.into_error().in_flags());
+                say!(
+                    "stopped at the first bad row ({}); use --on-error reject to skip bad rows",
+                    written(self.totals.written.prompts, "prompt", self.args.output.as_deref())
+                );
+                return Ok(ControlFlow::Break(REJECTED));
+            };
+            rejects.add(rejected, &self.progress)?;
+        }
+        remarks.error.map_or(Ok(ControlFlow::Continue(())), Err)
+    }
+
+    /// Whether there was no row at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.totals.written.prompts + self.rejects.as_ref().map_or(0, |rejects| rejects.count) == 0
+    }
+
+    /// Makes the output final.
+    pub(crate) fn finish(mut self, form: &PromptForm) -> Result<(BuildTotals, Option<Rejects>)> {
+        self.progress.finish_and_clear();
+        if let Some(Sink::File(sink)) = form.sink() {
+            self.output.write_file(|file| sink.finish(&self.prompts, file))?;
+        }
+        self.output.finish()?;
+        Ok((self.totals, self.rejects))
+    }
+}
+
+/// Prints what a batch says for the first time.
+fn say_remarks(remarks: &BatchRemarks, form: &PromptForm, loaded: &Loaded) {
+    if let PromptForm::Ids(ids) = form {
+        let notes = remarks.omitted_tokens(ids.builder.tokenizer());
+        let notes = notes.iter().map(InFlags::in_flags).filter(|note| loaded.is_new(note));
+        notes.for_each(|note| say!("note: {note}"));
+    }
+    if let Some(warning) = &remarks.warning {
+        say!("warning: {}", warning.in_flags());
+    }
+}
