@@ -13,7 +13,7 @@ use crate::dialect::{ChatTemplateRenderer, ConversationRenderer, Model, ModelCho
 use crate::error::{At, Place, Result, Setting, Warning, WayOut, way_out};
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
 use crate::template::MetaTemplate;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Tokenizer, is_model};
 
 /// The problem with a template that only names roles, and what to do.
 pub(crate) const ROLES_ONLY: &str =
@@ -164,8 +164,8 @@ impl PromptBuilder {
         Ok(Self { shared: Arc::new(shared), detail, continue_final_message, takes_prepared: false })
     }
 
-    /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them, or a folder with a
-    /// tokenizer that has its own chat template. [`ModelChoice`] has more to choose from.
+    /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them, or a folder or
+    /// GGUF file with a tokenizer that has its own chat template. [`ModelChoice`] has more to choose from.
     ///
     /// # Errors
     /// Errors of loading either, or of [`Self::new`].
@@ -173,7 +173,7 @@ impl PromptBuilder {
         Self::load_with(model, &BuilderOptions::default())
     }
 
-    /// The same, with options.
+    /// Loads a model and its tokenizer by name, as [`Self::load`] does, with options.
     ///
     /// ```
     /// use metatok::{BuilderOptions, Mode, PromptBuilder};
@@ -193,7 +193,7 @@ impl PromptBuilder {
                 let tokenizer = model.load_tokenizer()?;
                 (model, tokenizer)
             }
-            Err(_) if Path::new(model).join("tokenizer.json").is_file() => {
+            Err(_) if is_model(Path::new(model)) => {
                 ModelChoice { tokenizer: Some(model), ..ModelChoice::default() }.load()?
             }
             Err(error) => return Err(error),

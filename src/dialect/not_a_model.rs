@@ -57,11 +57,15 @@ pub(super) fn file(name: &str, kind: FileKind) -> Option<Error> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let tokenizer = match kind {
         FileKind::ModelFile => return None,
-        FileKind::Tokenizer => name.to_owned(),
+        FileKind::Tokenizer | FileKind::Gguf => name.to_owned(),
         _ if folder.join("tokenizer.json").is_file() => folder.display().to_string(),
         _ => "FOLDER".to_owned(),
     };
-    let remedy = kind.remedy().map_or_else(|| beside(folder, &tokenizer), WayOut::from);
+    let remedy = match kind.remedy() {
+        Some(remedy) => remedy.into(),
+        None if kind == FileKind::Gguf && has_chat_template(name) => alone(name),
+        None => beside(folder, &tokenizer),
+    };
     let what = match kind {
         FileKind::Empty | FileKind::LfsPointer | FileKind::Html | FileKind::Compressed(_) => "",
         _ => ", not a template",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::tokenizer::{TokenizerFiles, not_a_tokenizer};
+use crate::tokenizer::{TokenizerFiles, gguf, not_a_tokenizer};
 
 /// The files of a tokenizer, of which only the first must exist.
 pub(crate) const FILES: [&str; 4] =
@@ -29,6 +29,7 @@ impl TokenizerFiles {
         match file {
             _ if !name.is_file() => format!("{}: {file}", self.name),
             "tokenizer.json" => self.name.clone(),
+            _ if gguf::is_gguf(name) => format!("{}: {file}", self.name),
             _ => name.with_file_name(file).display().to_string(),
         }
     }

@@ -1,11 +1,11 @@
-//! Finding a tokenizer's files: in a directory, next to a `tokenizer.json`, or on the hub.
+//! Finding a tokenizer's files: in a directory, next to a `tokenizer.json`, in a GGUF file, or on the hub.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, head};
 use crate::tokenizer::hub_name::looks_like_a_repository;
-use crate::tokenizer::{Tokenizer, TokenizerCache, TokenizerFiles, not_a_tokenizer};
+use crate::tokenizer::{Tokenizer, TokenizerCache, TokenizerFiles, gguf, not_a_tokenizer};
 
 fn demo_files() -> TokenizerFiles {
     TokenizerFiles {
@@ -26,8 +26,12 @@ fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 impl Tokenizer {
-    /// Loads a tokenizer by name: a directory; a `tokenizer.json` file, together with the files next to it; `demo`,
-    /// which is embedded; or a repository of the Hugging Face Hub, `org/name` or `org/name@revision`.
+    /// Loads a tokenizer by name: a directory; a `tokenizer.json` file, together with the files next to it; a GGUF file, as
+    /// llama.cpp reads it, or a directory with one and no `tokenizer.json`; `demo`, which is embedded; or a repository of the
+    /// Hugging Face Hub, `org/name` or `org/name@revision`.
+    ///
+    /// Of a GGUF file vocabulary, special tokens and chat template are read, and no weights. Its ids are those of the
+    /// `tokenizer.json` that it was made from.
     ///
     /// The hub honours `HF_HUB_CACHE`, `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE` like Python's
     /// `huggingface_hub`. Files are downloaded once and then read from its cache. What takes long to read is kept in the
@@ -72,6 +76,9 @@ impl Tokenizer {
     /// The same as for [`Self::load`].
     pub fn files(name: &str) -> Result<TokenizerFiles> {
         let path = Path::new(name);
+        if let Some(model) = gguf_model(path) {
+            return gguf::files(&model);
+        }
         if path.is_dir() {
             return TokenizerFiles::collect(name, |file| read_if_there(&path.join(file))).at(Place::file(name));
         }
@@ -100,6 +107,19 @@ impl Tokenizer {
     }
 }
 
+/// Whether [`Tokenizer::load`] finds a tokenizer at this path, and with it perhaps a chat template.
+pub(crate) fn is_model(path: &Path) -> bool {
+    path.join("tokenizer.json").is_file() || gguf_model(path).is_some()
+}
+
+/// The GGUF file in which a tokenizer with this name is.
+fn gguf_model(path: &Path) -> Option<PathBuf> {
+    match path.is_dir() {
+        true => gguf::only_one(path).filter(|_| !path.join("tokenizer.json").exists()),
+        false => gguf::is_gguf(path).then(|| path.to_owned()),
+    }
+}
+
 fn not_found(name: &str) -> crate::Error {
     let what =
         format!("there is no directory or file {name:?}, and a repository of the hub would have the form org/name");
@@ -118,6 +138,9 @@ fn from_hub(name: &str) -> Result<TokenizerFiles> {
 pub(crate) fn tokenizer_file(name: &str, file: &str) -> Result<Option<Vec<u8>>> {
     if name == "demo" && !Path::new(name).exists() {
         return Ok(demo_files().tokenizer_config.filter(|_| file == "tokenizer_config.json"));
+    }
+    if let Some(model) = gguf_model(Path::new(name)) {
+        return gguf::files(&model).map(|files| files.tokenizer_config.filter(|_| file == "tokenizer_config.json"));
     }
     match optional_model_file(name, file, false)? {
         Some(path) => read_if_there(&path),

@@ -29,6 +29,7 @@ mod fast;
 mod files;
 mod first_bytes;
 mod first_lines;
+mod gguf;
 mod glyph;
 #[cfg(feature = "hub")]
 mod hub;
@@ -74,7 +75,7 @@ pub use definition::{SpecialTokenIds, TokenizerFiles};
 pub(crate) use glyph::{Glyph, drawn, glyphs};
 pub(crate) use hub_name::looks_like_a_repository;
 pub(crate) use load::dataset_file;
-pub(crate) use load::tokenizer_file;
+pub(crate) use load::{is_model, tokenizer_file};
 #[cfg(feature = "candle")]
 pub(crate) use load::{model_file, optional_model_file};
 use run::Reader;

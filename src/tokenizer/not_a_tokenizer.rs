@@ -14,9 +14,6 @@ pub(crate) fn file(kind: FileKind) -> Error {
     let remedy = kind.remedy().map_or_else(
         || match kind {
             FileKind::SentencePiece | FileKind::Tiktoken | FileKind::Vocabulary | FileKind::Tekken => CONVERT.into(),
-            FileKind::Gguf => {
-                "its tokenizer is inside; use the tokenizer.json of the repository that it was made from".into()
-            }
             FileKind::ModelFile => way_out![
                 "use it with ",
                 Setting::MODEL,
@@ -50,12 +47,10 @@ pub(crate) fn folder(path: &Path) -> Error {
     let missing = "there is no tokenizer.json";
     match what {
         Some(what) => ErrorKind::NotFound(format!("{missing}, only {what}")).with_way_out(CONVERT),
-        None if has_ending(path, "gguf") => {
-            ErrorKind::NotFound(format!("{missing}, only a GGUF model, whose tokenizer is inside"))
-                .with_way_out("use the tokenizer.json of the repository that it was made from")
-        }
+        None if has_ending(path, "gguf") => ErrorKind::NotFound(format!("{missing}, but GGUF models"))
+            .with_way_out("name one of them: its tokenizer is inside"),
         None => ErrorKind::NotFound(missing.into())
-            .with_way_out("metatok only reads that format (transformers writes it with `save_pretrained`)"),
+            .with_way_out("metatok only reads that format (transformers writes it with `save_pretrained`), and GGUF"),
     }
 }
 

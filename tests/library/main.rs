@@ -31,6 +31,7 @@ mod engine;
 mod exact;
 mod examples;
 mod fingerprint;
+mod gguf;
 mod import;
 mod invariants;
 mod judges;
@@ -76,6 +77,7 @@ fn main() -> std::process::ExitCode {
         exact::tests(),
         examples::tests(),
         fingerprint::tests(),
+        gguf::tests(),
         import::tests(),
         judges::tests(),
         messages_before::tests(),

@@ -10,7 +10,7 @@ use crate::args::{complete, heading};
 pub(crate) struct ModelArgs {
     /// Built-in model, model file, or repository
     ///
-    /// Without it, --tokenizer brings its chat template. `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works
+    /// Without it, the chat template of --tokenizer is used. `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works
     /// if a built-in model claims it, such as Qwen/Qwen3-8B. Without both options, a command without any input uses the demo,
     /// and --format messages needs neither.
     #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
@@ -18,7 +18,7 @@ pub(crate) struct ModelArgs {
 
     /// Tokenizer, if not the model's own
     ///
-    /// A directory, a tokenizer.json file, a built-in model, or a repository of the Hugging Face Hub (org/name or
+    /// A directory, a tokenizer.json or GGUF file, a built-in model, or a repository of the Hugging Face Hub (org/name or
     /// org/name@revision).
     #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
     pub(crate) tokenizer: Option<String>,

@@ -1,0 +1,188 @@
+//! The tokenizer inside a GGUF file, as the files of the repository that it was made from.
+//!
+//! llama.cpp and what is built on it have vocabulary, merges, special tokens and chat template in one file with the
+//! weights. Only these are read.
+
+mod metadata;
+mod pre_tokenizers;
+mod vocabulary;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{At, ErrorKind, Place, Result};
+use crate::file_kind::{FileKind, head};
+use crate::tokenizer::TokenizerFiles;
+use metadata::Metadata;
+use pre_tokenizers::PreTokenizer;
+use vocabulary::{Model, Vocabulary};
+
+/// What to do where a file cannot be read.
+const OTHERWISE: &str = "use the tokenizer.json of the repository that it was made from";
+
+/// Whether a file is one.
+pub(crate) fn is_gguf(path: &Path) -> bool {
+    path.is_file() && head(path).is_ok_and(|bytes| FileKind::of_bytes(&bytes) == Some(FileKind::Gguf))
+}
+
+/// The only one of a folder with a tokenizer; none if there is none, or if there are several.
+pub(crate) fn only_one(folder: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let has_tokenizer = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // The encoder of images has none, nor have the later parts of a model.
+        let is_later_part = name.contains("-of-") && !name.contains("-00001-of-");
+        name.ends_with(".gguf") && !name.starts_with("mmproj") && !is_later_part
+    };
+    let mut all = entries.filter(has_tokenizer);
+    let only = all.next()?;
+    all.next().is_none().then_some(only)
+}
+
+/// What a repository's files would say.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] for a damaged file, [`ErrorKind::UnsupportedTokenizer`] for a kind that is not read.
+pub(crate) fn files(path: &Path) -> Result<TokenizerFiles> {
+    let name = path.display().to_string();
+    read(path, &name).at(Place::file(&name))
+}
+
+fn read(path: &Path, name: &str) -> Result<TokenizerFiles> {
+    let metadata = Metadata::read(BufReader::new(File::open(path)?))?;
+    let kind = metadata.text("tokenizer.ggml.model").unwrap_or("none");
+    let vocabulary = Vocabulary::of(&metadata)?;
+    let (model, adds_bos) = match kind {
+        "gpt2" => {
+            let pre_tokenizer = pre_tokenizer(&metadata)?;
+            (Model::of_bytes(&metadata, pre_tokenizer)?, pre_tokenizer.adds_bos)
+        }
+        "llama" => (Model::of_scores(&metadata, &vocabulary)?, true),
+        "gemma4" => (Model::of_characters(&metadata)?, true),
+        _ => {
+            let what = format!(
+                "tokenizer.ggml.model is {kind:?}; of GGUF files metatok reads \"gpt2\", \"llama\" and \"gemma4\""
+            );
+            return Err(ErrorKind::UnsupportedTokenizer(what).with_way_out(OTHERWISE));
+        }
+    };
+    let special = Special { metadata: &metadata, vocabulary: &vocabulary, has_usual_ids: kind == "llama" };
+    let adds = |key: &str, usual: bool| metadata.flag(key).unwrap_or(usual);
+    let bos = special.token("bos", 1).filter(|_| adds("tokenizer.ggml.add_bos_token", adds_bos) || kind == "gemma4");
+    let eos = special.token("eos", 2).filter(|_| adds("tokenizer.ggml.add_eos_token", false));
+    Ok(TokenizerFiles {
+        name: name.to_owned(),
+        tokenizer_json: vocabulary.tokenizer_json(&model, bos, eos)?,
+        tokenizer_config: Some(special.tokenizer_config().to_string().into_bytes()),
+        special_tokens_map: None,
+        generation_config: Some(json!({"eos_token_id": special.ends()}).to_string().into_bytes()),
+    })
+}
+
+fn pre_tokenizer(metadata: &Metadata) -> Result<&'static PreTokenizer> {
+    let name = metadata.text("tokenizer.ggml.pre").unwrap_or("default");
+    PreTokenizer::named(name).ok_or_else(|| {
+        let what = match name {
+            "default" => "it does not say how text is cut (tokenizer.ggml.pre)".to_owned(),
+            _ => format!("tokenizer.ggml.pre is {name:?}, which metatok does not know"),
+        };
+        ErrorKind::UnsupportedTokenizer(what).with_way_out(OTHERWISE)
+    })
+}
+
+/// The tokens with a role, and the chat template.
+struct Special<'a> {
+    metadata: &'a Metadata,
+    vocabulary: &'a Vocabulary,
+    /// Whether ids that are not given are those of Llama.
+    has_usual_ids: bool,
+}
+
+/// The tokens at which llama.cpp ends an answer, whatever the file says.
+const ENDS: [&str; 19] = [
+    "</s>",
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|return|>",
+    "<|call|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "<|eom_id|>",
+    "<EOT>",
+    "[EOT]",
+    "[EOS]",
+    "<|end_of_text|>",
+    "<end_of_utterance>",
+    "<eos>",
+    "<turn|>",
+    "<|tool_response>",
+    "<｜end▁of▁sentence｜>",
+    "[e~[",
+    END,
+];
+/// An end, unless a model has `<|return|>`: then it ends a part of an answer.
+const END: &str = "<|end|>";
+
+impl<'a> Special<'a> {
+    fn id(&self, role: &str, usual: usize) -> Option<usize> {
+        let given = self.metadata.index(&format!("tokenizer.ggml.{role}_token_id"));
+        given.or(self.has_usual_ids.then_some(usual)).filter(|id| *id < self.vocabulary.tokens.len())
+    }
+
+    fn token(&self, role: &str, usual: usize) -> Option<&'a str> {
+        self.vocabulary.token(self.id(role, usual)?)
+    }
+
+    /// The ids at which answers end, in order.
+    fn ends(&self) -> Vec<usize> {
+        let added = || self.vocabulary.added().map(|id| (id, self.vocabulary.tokens[id].as_str()));
+        let has_return = added().any(|(_, token)| token == "<|return|>");
+        let is_end = |token: &str| ENDS.contains(&token) && !(has_return && token == END);
+        let given = ["eos", "eot", "eom"].map(|role| self.metadata.index(&format!("tokenizer.ggml.{role}_token_id")));
+        let usual = self.id("eos", 2);
+        let known = added().filter(|(_, token)| is_end(token)).map(|(id, _)| id);
+        let mut ends: Vec<usize> = Vec::new();
+        for id in usual.into_iter().chain(given.into_iter().flatten()).chain(known) {
+            if !ends.contains(&id) && id < self.vocabulary.tokens.len() {
+                ends.push(id);
+            }
+        }
+        ends
+    }
+
+    fn tokenizer_config(&self) -> Value {
+        let mut config = Map::new();
+        for (role, usual, key) in [
+            ("bos", 1, "bos_token"),
+            ("eos", 2, "eos_token"),
+            ("unknown", 0, "unk_token"),
+            ("padding", usize::MAX, "pad_token"),
+        ] {
+            if let Some(token) = self.token(role, usual) {
+                config.insert(key.into(), token.into());
+            }
+        }
+        if let Some(template) = self.chat_templates() {
+            config.insert("chat_template".into(), template);
+        }
+        config.into()
+    }
+
+    /// The chat template, or all of them with their names.
+    fn chat_templates(&self) -> Option<Value> {
+        const KEY: &str = "tokenizer.chat_template";
+        let default = self.metadata.text(KEY);
+        let names = self.metadata.texts("tokenizer.chat_templates").unwrap_or_default();
+        let named =
+            names.iter().filter_map(|name| Some((name.as_str(), self.metadata.text(&format!("{KEY}.{name}"))?)));
+        let others: Vec<_> = named.collect();
+        if others.is_empty() {
+            return default.map(Value::from);
+        }
+        let all = default.map(|template| ("default", template)).into_iter().chain(others);
+        Some(all.map(|(name, template)| json!({"name": name, "template": template})).collect())
+    }
+}
