@@ -111,7 +111,7 @@ impl FileKind {
     /// How to get the right file, if that does not depend on what is wanted.
     pub(crate) fn remedy(self) -> Option<String> {
         Some(match self {
-            Self::Empty => "fetch it again".into(),
+            Self::Empty => "write or fetch it again".into(),
             Self::LfsPointer => "run `git lfs pull` in the cloned repository".into(),
             Self::Html => {
                 "the download returned a web page instead of the file; on the hub, a file's address contains /resolve/, not /blob/, and a gated repository needs a token".into()

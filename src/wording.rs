@@ -92,6 +92,19 @@ pub(crate) fn shortened(mut text: String, most: usize) -> String {
     text
 }
 
+/// Whether a key is a misspelling of another. Similar keys may have their own meaning, as `infer_method` next to
+/// `infer_cfg`.
+pub(crate) fn is_misspelt(key: &str, known: &str) -> bool {
+    key != known && strsim::damerau_levenshtein(key, known) <= 2
+}
+
+/// The known key of which an unknown one is a misspelling, from serde's list of what it expected.
+fn meant(unknown: &str) -> Option<(&str, &str)> {
+    let (key, expected) = unknown.strip_prefix('`')?.split_once("`, expected ")?;
+    let known = expected.split('`').skip(1).step_by(2);
+    known.filter(|known| key.len() > 2 && is_misspelt(key, known)).map(|known| (key, known)).next()
+}
+
 /// A message without the names of types, or unchanged if it has none.
 pub(crate) fn plain(message: &str) -> String {
     let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start));
@@ -117,6 +130,9 @@ pub(crate) fn plain(message: &str) -> String {
         ("unknown variant ", "unknown value "),
         ("duplicate field ", "duplicate key "),
     ];
+    if let Some((key, near)) = message.strip_prefix("unknown field ").and_then(meant) {
+        return format!("unknown key `{key}` (did you mean `{near}`?)");
+    }
     if let Some((rest, start)) =
         known.iter().find_map(|(theirs, ours)| message.strip_prefix(theirs).map(|rest| (rest, ours)))
     {
@@ -165,6 +181,8 @@ const SHOWN: usize = 60;
 
 /// What was found, from serde's name for it.
 fn given(found: &str) -> String {
+    // Numbers of more than 64 bits have their type behind them.
+    let found = found.strip_suffix(" as i128").or_else(|| found.strip_suffix(" as u128")).unwrap_or(found);
     let quoted = |kind: &str| found.strip_prefix(kind)?.strip_prefix(" `")?.strip_suffix('`');
     if let Some(number) = quoted("integer").or_else(|| quoted("floating point")) {
         return format!("the number {number}");

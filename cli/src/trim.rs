@@ -10,9 +10,9 @@ use crate::output::{Output, count, written};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, flag, say};
 use crate::setup;
-use crate::source::Source;
+use crate::source::{Source, names};
 use metatok::builder::PromptBuilder;
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{ErrorKind, Place, Result};
 use metatok::trim::{AnswerTrimmer, TrimOptions, TrimTotals};
 
 pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
@@ -33,7 +33,9 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let mut output = Output::open(args.output.as_deref())?;
     let mut totals = TrimTotals::default();
     let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
-    for batch in Arc::new(trimmer).batches(source.open(None)?, args.read.max_line_bytes, threads)? {
+    let inputs = source.open(None)?;
+    let names = names(&inputs);
+    for batch in Arc::new(trimmer).batches(inputs, args.read.max_line_bytes, threads)? {
         totals.add_all(&batch.totals);
         if output.stream(&batch.lines)?.is_break() {
             break;
@@ -46,6 +48,9 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         if let Some(error) = batch.error {
             return Err(error);
         }
+    }
+    if totals.answers == 0 {
+        return Err(metatok::Error::from(ErrorKind::Invalid("there are no answers".into())).at(Place::file(names)));
     }
     output.finish()?;
     if !args.quiet {

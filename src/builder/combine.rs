@@ -52,7 +52,8 @@ impl PromptBuilder {
                 ContentTrust::Data => renderer.reserving_text(),
                 ContentTrust::Trusted => renderer.trusting_content(),
             };
-            return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
+            let warnings = template.unread_variables().map(unread_variable).collect();
+            return Self::with_warnings(Box::new(renderer), model, tokenizer, options, warnings);
         }
         model.check_gives_ids()?;
         let mut warnings = Vec::new();
@@ -208,6 +209,11 @@ impl PromptBuilder {
     pub fn demo() -> Result<Self> {
         Self::load("demo")
     }
+}
+
+/// A variable may be misspelt.
+fn unread_variable(name: &str) -> Warning {
+    Warning::new("unread-variable", format!("the chat template does not read {name:?}")).at(Setting::TEMPLATE_KWARGS)
 }
 
 #[cfg(test)]

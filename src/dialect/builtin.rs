@@ -143,12 +143,6 @@ pub(crate) fn near_among<'n>(name: &str, names: impl Iterator<Item = &'n str>) -
     near.into_iter().map(|(_, known)| known.to_owned()).take(3).collect()
 }
 
-/// Whether a key is a misspelling of another. Similar keys may have their own meaning, as `infer_method` next to
-/// `infer_cfg`.
-pub(crate) fn is_misspelt(key: &str, known: &str) -> bool {
-    key != known && strsim::damerau_levenshtein(key, known) <= 2
-}
-
 /// The default conversations of `metatok build`, as JSON lines.
 pub(crate) fn demo_conversations() -> &'static str {
     include_str!("../../models/demo/conversations.jsonl")

@@ -29,7 +29,7 @@ mod verification;
 use std::path::Path;
 
 use builtin::near;
-pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
+pub(crate) use builtin::{demo_conversations, near_among};
 pub use chat_template::{ChatTemplate, ChatTemplateRenderer};
 pub use choice::ModelChoice;
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, SystemPrompt};

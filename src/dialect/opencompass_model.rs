@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 
 use crate::dialect::builtin::claiming;
 use crate::dialect::syntax::{Syntax, from_json};
-use crate::dialect::{ConversationTemplate, Model, StopConfig, is_misspelt, opencompass};
+use crate::dialect::{ConversationTemplate, Model, StopConfig, opencompass};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, Warning, way_out};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::tokenizer::{AddSpecialTokens, TokenId};
+use crate::wording;
 
 /// The keys that affect prompts and where output ends. Some others are only for running the model; the rest are reported.
 const READ: [&str; 9] = [
@@ -213,7 +214,7 @@ fn says_something(value: &Value) -> bool {
 
 /// A key that is very similar to a known key is a misspelling of it.
 fn check_spelling(key: &str, keys: &Map<String, Value>) -> Result<()> {
-    match READ.iter().find(|read| !keys.contains_key(**read) && is_misspelt(key, read)) {
+    match READ.iter().find(|read| !keys.contains_key(**read) && wording::is_misspelt(key, read)) {
         Some(near) => {
             let what = format!("unknown key `{key}`");
             Err(ErrorKind::Invalid(what).with_way_out(format!("did you mean `{near}`?")))

@@ -183,6 +183,10 @@ fn of_unknown_role(role: &str) -> Option<WayOut> {
         "user" => return Some(of_unnamed_role("HUMAN")),
         "assistant" => return Some(of_unnamed_role("BOT")),
         "system" => return Some(of_unnamed_role("SYSTEM")),
+        // Roles of templates are in capitals.
+        role if role.chars().any(char::is_lowercase) => {
+            return Some(way_out!["messages may be of the roles user, assistant and system, too"]);
+        }
         _ => return None,
     };
     Some(way_out![other_way, Setting::FORMAT.set_to("messages"), " for a server that applies the template"])

@@ -282,6 +282,9 @@ fn which_turn(is_last: bool) -> &'static str {
 }
 
 fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String {
+    if known.is_empty() {
+        return format!("the template has no roles, and the message is of role {role:?}");
+    }
     let known = quoted(known);
     match fallback {
         None if role == "developer" => {

@@ -1,7 +1,7 @@
 //! A last message of the assistant: the model generates it, continues it, or is scored on it.
 
 use crate::conversation::{Conversation, Mode};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 use crate::render::{Element, Part, Renderer, Segment, Segments};
 
 /// Whether a conversation ends with an answer, which a prompt to continue leaves out.
@@ -65,9 +65,8 @@ pub(crate) fn render_open_answer<'a>(
 }
 
 pub(crate) fn nothing_to_continue() -> Error {
-    let what =
-        "the last message is not the assistant's, so there is no answer to continue; remove continue_final_message";
-    ErrorKind::Conversation(what.into()).into()
+    let what = "the last message is not the assistant's, so there is no answer to continue";
+    ErrorKind::Conversation(what.into()).with_way_out(way_out!["remove ", Setting::CONTINUE_FINAL_MESSAGE])
 }
 
 pub(crate) fn nothing_to_score() -> Error {

@@ -125,8 +125,13 @@ impl ContextBudget {
     }
 
     fn too_long(&self, tokens: usize) -> Error {
-        let Self { max_seq_len, max_out_len, .. } = *self;
-        ErrorKind::TooLong { tokens, max_seq_len, max_out_len }.into()
+        let Self { max_seq_len, max_out_len, truncation } = *self;
+        let kind = ErrorKind::TooLong { tokens, max_seq_len, max_out_len };
+        match truncation {
+            Truncation::Refuse => kind.into(),
+            _ => kind
+                .with_way_out(way_out![Setting::TRUNCATE, " cannot drop more of it: shorten it, or allow more tokens"]),
+        }
     }
 
     /// Rejects a prompt with too many tokens.

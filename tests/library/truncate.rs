@@ -232,7 +232,7 @@ fn examples_go_from_either_end() {
         let error = builder.build_within(&list, &budget).expect_err("it cannot fit");
         assert_eq!(
             error.to_string(),
-            "the prompt has 13 tokens, but only 5 fit (context 5); shorten it, or choose with `truncate` what to drop"
+            "the prompt has 13 tokens, but only 5 fit (context 5); `truncate` cannot drop more of it: shorten it, or allow more tokens"
         );
     }
 }

@@ -12,8 +12,9 @@ use crate::dataset::prompter::Task;
 use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
 use crate::dataset::template::{MAX_ROW_BYTES, TemplateFile};
-use crate::dialect::{is_misspelt, parse_file};
+use crate::dialect::parse_file;
 use crate::error::{At, ErrorKind, Fault, OfFile, Place, Result};
+use crate::wording;
 
 #[derive(Deserialize)]
 struct File {
@@ -183,7 +184,10 @@ fn unread(file: &Value) -> Result<Vec<String>> {
                 return Err(ErrorKind::Invalid(what.into())).at(key);
             }
             _ if READ.contains(&key) || OF_EVALUATION.contains(&key) => {}
-            _ => match READ.iter().find(|read| read.len() > 1 && file.get(read).is_none() && is_misspelt(key, read)) {
+            _ => match READ
+                .iter()
+                .find(|read| read.len() > 1 && file.get(read).is_none() && wording::is_misspelt(key, read))
+            {
                 Some(near) => {
                     let what = format!("unknown key `{key}`; did you mean `{near}`?");
                     return Err(ErrorKind::Invalid(what).into());

@@ -4,7 +4,9 @@ use crate::conversation::{
     Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, tools_would_be_lost,
 };
 use crate::dataset::records::input_format::detected;
-use crate::dataset::records::parse_error::{functions_would_be_lost, layout_would_be_lost, refused};
+use crate::dataset::records::parse_error::{
+    functions_would_be_lost, layout_would_be_lost, refused, variables_would_be_lost,
+};
 use crate::dataset::records::reads_for::ReadsFor;
 use crate::dataset::records::{InputFormat, Keys, Record};
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
@@ -21,6 +23,9 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
     }
     let id = keys.id()?;
     check_end(|key| keys.raw(key))?;
+    if reads_for == ReadsFor::Template && keys.has("messages") && !keys.is_empty("chat_template_kwargs") {
+        return Err(variables_would_be_lost());
+    }
     let tools = tools(keys, reads_for)?;
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),

@@ -79,6 +79,16 @@ impl ChatTemplate {
         self.now.is_none() && sources.any(|source| source.contains(environment::TELLS_TIME))
     }
 
+    /// The names in `kwargs` that stand nowhere in it.
+    pub(crate) fn unread_variables(&self) -> impl Iterator<Item = &str> {
+        self.kwargs.keys().map(String::as_str).filter(|name| !self.mentions(name))
+    }
+
+    /// Whether a name stands in it.
+    fn mentions(&self, name: &str) -> bool {
+        std::iter::once(&self.source).chain(&self.tool_use).any(|source| source.contains(name))
+    }
+
     /// What it looks for in content or compares it with, each once.
     pub(crate) fn sought(&self) -> Vec<String> {
         contents::sought(&self.source)
