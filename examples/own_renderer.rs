@@ -14,7 +14,7 @@ impl Renderer for Numbered {
             let begin = segments.owned(format!("<|im_start|>{number} {}\n", message.role));
             // The template's text may hold control tokens; what is said gives none.
             segments.template(begin);
-            segments.said(&message.content, number - 1);
+            segments.message(&message.content, number - 1);
             segments.template("<|im_end|>\n");
         }
         if mode == Mode::Generate {

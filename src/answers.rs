@@ -182,7 +182,7 @@ impl ModelAnswers {
         answer.map_or(Ok(false), |answer| answer.give(turns).map(|()| true))
     }
 
-    /// The same for messages, which need text.
+    /// Answers the turn of a row that is generated next as messages, which need text.
     ///
     /// # Errors
     /// [`ErrorKind::Row`] for an answer with token ids only.

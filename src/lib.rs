@@ -7,6 +7,7 @@ mod wording;
 mod file_kind;
 mod digest;
 mod python_repr;
+mod fewest_dropped;
 pub mod tokenizer;
 pub mod conversation;
 pub mod template;

@@ -1,245 +1,112 @@
-//! `metatok build` of conversations, or of the rows of one dataset.
+//! `metatok build`: conversations in, token ids out; with several datasets one load of the model, and a file for each.
 
-use std::io::{self, IsTerminal};
-use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::args::{BuildArgs, InputArgs, OnError};
-use crate::build_results::Results;
-use crate::exit::REJECTED;
+use crate::args::{BuildArgs, OnError};
+use crate::build_one;
+use crate::exit::FAILED;
+use crate::flags;
 use crate::loaded::Loaded;
-use crate::outputs::Outputs;
-use crate::rejects::rejects_path;
+use crate::output::count;
 use crate::say::{InFlags, say};
-use crate::source::{Source, names, nothing_in};
 use crate::summary::summary;
-use crate::{flags, setup};
-use metatok::answers::ModelAnswers;
-use metatok::build::{Build, BuildTotals, IdsForm, InputOptions, MessagesForm, PromptForm, Written, answers_omitted};
-use metatok::builder::PromptBuilder;
-use metatok::conversation::Mode;
-use metatok::dialect::Model;
-use metatok::error::{ErrorKind, Result, Warning};
-use metatok::fingerprint::Fingerprint;
-use metatok::input::Input;
-use metatok::prepared::PreparedDataset;
-use metatok::server::RequestOptions;
-use metatok::sink::{FormOptions, Sink};
-use metatok::tokenizer::Tokenizer;
+use metatok::dataset::{Dataset, DatasetSource};
+use metatok::error::{At, ErrorKind, Result};
+use metatok::prepared::{DatasetOptions, NamedDataset};
 
-/// The result of a dataset, or of conversations.
-pub(crate) struct Done {
-    /// The exit code.
-    pub(crate) code: u8,
-    pub(crate) prompts: u64,
-    /// None for messages.
-    pub(crate) tokens: Option<u64>,
+/// Builds conversations, one dataset or several.
+pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
+    flags::check_build(args)?;
+    match args.input.dataset.as_deref().map(Dataset::sources).transpose()?.flatten() {
+        Some(sources) => all(args, &sources),
+        None => Ok(ExitCode::from(build_one::run(args, &Loaded::default(), None)?.code)),
+    }
 }
 
-/// Builds conversations, or the rows of one dataset; of several datasets, the one with this short name.
-pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Result<Done> {
+/// Builds all. An error in one is printed, and the others are built.
+fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
     let started = Instant::now();
-    let source = Source::find_for(&args.input, &args.model)?;
-    let dataset = dataset(args, &source)?.map(Arc::new);
-    check(args, &source, dataset.as_deref())?;
-    let answers = answers(args, dataset.as_deref())?;
-    let form = form(args, loaded, dataset.as_deref(), source.is_some())?;
-    if !args.quiet {
-        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
-        if source.is_demo_for(&args.model) {
-            say!("note: there is no input, so these are the demo's conversations");
+    let output = check(args)?;
+    let (mut code, mut failed, mut read) = (0, Vec::new(), Vec::new());
+    for source in sources {
+        match NamedDataset::read(source) {
+            Ok(one) => read.push(one),
+            Err(error) => {
+                say!("{}", error.in_flags());
+                code = FAILED;
+                failed.push(source.path().display().to_string());
+            }
         }
     }
-    let has_input = source.is_some();
-    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
-    let (names, bytes) = (names(&inputs), inputs.iter().map(Input::bytes).sum());
-    if let Some(dataset) = &dataset {
-        inputs = dataset.through_arrow(inputs)?;
-    }
-    let build = new_build(args, form, dataset.clone(), answers);
-    let mut results = Results::open(args, bytes)?;
-    for batch in build.batches(inputs, args.input.limit)? {
-        if let ControlFlow::Break(code) = results.take(batch, build.form(), loaded)? {
-            return Ok(done(code, build.form(), &results.totals.written));
+    NamedDataset::check_names(&read)?;
+    fs::create_dir_all(output).at(output.display())?;
+    let (loaded, mut prompts, mut tokens) = (Loaded::default(), 0, None);
+    for one in &read {
+        match args_of(one, args, output).and_then(|args| build_one::run(&args, &loaded, Some(one.name()))) {
+            // Its file is not written.
+            Ok(done) if done.code != 0 && args.on_error == OnError::Stop => {
+                code = code.max(done.code);
+                failed.push(one.name().to_owned());
+            }
+            Ok(done) => {
+                prompts += done.prompts;
+                tokens = done.tokens.map(|more| more + tokens.unwrap_or_default()).or(tokens);
+                code = code.max(done.code);
+            }
+            Err(error) => {
+                say!("{}: {}", one.name(), error.in_flags());
+                code = FAILED;
+                failed.push(one.name().to_owned());
+            }
         }
     }
-    let of_rows = results.totals.remarks.check(dataset.as_deref())?;
-    if results.is_empty() {
-        return Err(nothing_in(&names, dataset.is_some()));
-    }
-    let (totals, rejects) = results.finish(build.form())?;
-    let code = if rejects.as_ref().is_some_and(|rejects| rejects.count > 0) { REJECTED } else { 0 };
-    let done = done(code, build.form(), &totals.written);
     if !args.quiet {
-        say_totals(&totals, &of_rows, has_input);
-        // Of rows that were not read, answers may be there.
-        if let Some(note) = build.unused_answers().filter(|_| args.input.limit.is_none()) {
-            say!("note: {}", note.in_flags());
+        let datasets = count((sources.len() - failed.len()) as u64, "dataset");
+        say!("{datasets}: {}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
+    }
+    if !failed.is_empty() {
+        say!("{} failed: {}", count(failed.len() as u64, "dataset"), failed.join(", "));
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// Rejects options for a single dataset; returns the output folder.
+fn check(args: &BuildArgs) -> Result<&Path> {
+    let usage = |what: &str| Err(ErrorKind::Usage(what.into()).into());
+    let named = "but --dataset names several";
+    match (&args.output, &args.input.inputs[..]) {
+        (_, [rows]) if !rows.is_dir() => usage(&format!(
+            "the rows of several datasets must be files of one folder, such as ABBR.jsonl; {} is not a folder",
+            rows.display()
+        )),
+        (Some(output), [_]) if output.is_file() => usage(&format!(
+            "--output must be a folder with a file for each dataset, but {} is a file",
+            output.display()
+        )),
+        _ if args.rejects.is_some() => {
+            usage(&format!("--rejects is one file, {named}; remove it, and each has its own file next to its output"))
         }
-        let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
-        say!("{name}{}", summary(done.prompts, done.tokens, started.elapsed().as_secs_f64()));
-    }
-    if let Some(rejects) = rejects {
-        rejects.finish(args.quiet)?;
-    }
-    Ok(done)
-}
-
-/// The dataset whose rows are built, if there is one.
-fn dataset(args: &BuildArgs, source: &Source) -> Result<Option<PreparedDataset>> {
-    let Some(mut dataset) = setup::dataset_of(&args.input, source)? else { return Ok(None) };
-    if args.truncate.is_some() {
-        dataset.keep_examples();
-    }
-    if let Some(usual) = args.format.usual_max_out_len(Mode::Generate) {
-        dataset.default_max_out_len(usual);
-    }
-    Ok(Some(dataset))
-}
-
-/// Rejects options that do not fit what is read.
-fn check(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
-    outputs(args, source, dataset)?;
-    source.check_demo(&args.model, args.output.as_deref())?;
-    flags::check_sampling(&args.request, dataset)?;
-    flags::check_thoughts(&args.input, args.answers.answers.is_some())
-}
-
-fn new_build(
-    args: &BuildArgs,
-    form: PromptForm,
-    dataset: Option<Arc<PreparedDataset>>,
-    answers: Option<ModelAnswers>,
-) -> Build {
-    let mut build = Build::new(form);
-    build.input_format = args.input.input_format;
-    build.max_line_bytes = args.input.read.max_line_bytes;
-    build.stop_at_error = args.on_error == OnError::Stop;
-    build.threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
-    if let Some(dataset) = dataset {
-        build = build.with_dataset(dataset);
-    }
-    if let Some(answers) = answers {
-        build = build.with_answers(answers);
-    }
-    build
-}
-
-/// Prints the remarks about the whole input.
-fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
-    let BuildTotals { written, remarks, .. } = totals;
-    remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
-    if written.truncated > 0 {
-        let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
-        say!("note: {} {prompts} truncated", written.truncated);
-    }
-    // Users of the demo know its answers.
-    if has_input && let Some(note) = answers_omitted(written.answers_omitted) {
-        say!("note: {}", note.in_flags());
-    }
-    if written.waiting > 0 {
-        let dialogues = if written.waiting == 1 { "dialogue needs" } else { "dialogues need" };
-        say!("note: {} {dialogues} an answer that is not in --answers", written.waiting);
-    }
-    of_rows.iter().for_each(|note| say!("note: {}", note.in_flags()));
-}
-
-fn done(code: u8, form: &PromptForm, written: &Written) -> Done {
-    let tokens = matches!(form, PromptForm::Ids(_)).then_some(written.tokens);
-    Done { code, prompts: written.prompts, tokens }
-}
-
-/// Checks that no output is also an input.
-fn outputs(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
-    let mut outputs = Outputs::to("--output", args.output.as_deref());
-    if args.on_error == OnError::Reject {
-        outputs = outputs.and("--rejects", &rejects_path(args))?;
-    }
-    outputs.check_inputs(&args.input, source, dataset)?;
-    outputs.check("--answers", args.answers.answers.as_deref())?;
-    outputs.check_model(&args.model, source.is_some())
-}
-
-/// The given answers, if the turns of rows need any.
-fn answers(args: &BuildArgs, dataset: Option<&PreparedDataset>) -> Result<Option<ModelAnswers>> {
-    let Some(path) = &args.answers.answers else { return Ok(None) };
-    if !dataset.is_some_and(PreparedDataset::goes_on_from_answers) {
-        return Err(ErrorKind::Usage(format!("--answers {}", flags::ANSWERS)).into());
-    }
-    let input = Input::open(path, None)?;
-    let InputArgs { run_id, strip_thoughts, read, .. } = &args.input;
-    ModelAnswers::read(input, run_id.run_id.as_deref(), *strip_thoughts, read.max_line_bytes).map(Some)
-}
-
-/// The output format, and the builder.
-fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<PromptForm> {
-    let mut options = setup::options(&args.prompts, dataset);
-    if !args.format.has_ids() {
-        // Without a model, roles are OpenAI's.
-        let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
-        if !args.quiet {
-            setup::notes(&model).filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
+        _ if args.answers.answers.is_some() => {
+            usage(&format!("--answers is for the dialogues of one dataset, {named}; build it alone"))
         }
-        return MessagesForm::new(&model, &options, args.check_files).map(PromptForm::Messages);
+        (Some(output), [_]) => Ok(output),
+        (None, _) => usage("--dataset names several, so --output is needed: a folder for a file of each"),
+        (Some(_), _) => usage(
+            "--dataset names several, so the input must be one folder with a file of rows for each, such as ABBR.jsonl",
+        ),
     }
-    flags::check_mode(args, options.mode)?;
-    options.spans = args.spans;
-    let labels = args.labels || args.format.needs_labels(options.mode);
-    options.text = args.text;
-    let (model, tokenizer) = loaded.model(&args.model, has_input)?;
-    // The fingerprint is that of the arguments, so that the same ones for `check` give the same.
-    let input = setup::input_options(&args.input, dataset, args.truncate);
-    let max_out_len = input.max_out_len.or(args.format.usual_max_out_len(options.mode));
-    let limited = InputOptions { max_out_len, ..input };
-    limited.check()?;
-    let fingerprint = |tokenizer: &Tokenizer| input.fingerprint(Fingerprint::new(&model, tokenizer, &options));
-    let builder = PromptBuilder::new(&model, tokenizer, &options)?;
-    if !args.quiet {
-        let remarks = setup::remarks(&model, &builder, dataset, &options);
-        remarks.iter().filter(|remark| loaded.is_new(remark)).for_each(|remark| say!("{remark}"));
-    }
-    let sink = args.format.open(&builder, form_options(args, || fingerprint(builder.tokenizer()))?)?;
-    if !args.quiet {
-        let notes = sink.warnings().iter().map(|warning| format!("note: {}", warning.in_flags()));
-        notes.filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
-    }
-    let is_file = matches!(sink, Sink::File(_));
-    if is_file && args.output.is_none() && io::stdout().is_terminal() {
-        let what = "this format is not text, so it is not written to a terminal; choose a file with --output";
-        return Err(ErrorKind::Usage(what.into()).into());
-    }
-    let fingerprint = match args.fingerprint && !is_file {
-        true => Some(fingerprint(builder.tokenizer())?.to_json()),
-        false => None,
-    };
-    Ok(PromptForm::Ids(Box::new(IdsForm {
-        max_out_len: args.input.max_out_len.map(|max_out_len| max_out_len as u64),
-        sampling_params: dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default(),
-        budget: limited.budget(),
-        text: args.text,
-        labels,
-        check_files: args.check_files,
-        fingerprint,
-        ..IdsForm::new(builder, sink)
-    })))
 }
 
-/// The options of a form.
-fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerprint>) -> Result<FormOptions> {
-    #[cfg(feature = "arrays")]
-    let (padding_side, pad_to_multiple_of) = (args.padding_side, args.pad_to_multiple_of);
-    #[cfg(not(feature = "arrays"))]
-    let (padding_side, pad_to_multiple_of) = (None, None);
-    let accepts = args.format.accepts;
-    let request = setup::request_options(&args.request, args.input.run_id.run_id.as_deref())?;
-    Ok(FormOptions {
-        attention_mask: args.attention_mask,
-        request: RequestOptions { served_model_name: args.served_model_name.clone(), ..request },
-        padding_side,
-        pad_to_multiple_of,
-        // Lines have one each, where it is asked for.
-        fingerprint: if accepts.columns || accepts.request { None } else { Some(fingerprint()?) },
-    })
+/// The arguments for one of them alone.
+fn args_of(one: &NamedDataset, all: &BuildArgs, output: &Path) -> Result<BuildArgs> {
+    let mut args = all.clone();
+    args.input.source = Some(one.source().clone());
+    args.input.inputs = vec![one.file_in(&all.input.inputs[0])?];
+    let DatasetOptions { judge, train, neighbours, .. } = one.options(&all.input.dataset_options())?;
+    (args.input.judge, args.input.train, args.input.neighbours) = (judge, train, neighbours);
+    args.output = Some(output.join(format!("{}.{}", one.name(), all.format.ending)));
+    Ok(args)
 }

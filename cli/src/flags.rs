@@ -155,7 +155,7 @@ pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Re
         refuse(params, "is a key of a request to a server, and the engine is in this process; remove it")?;
         check_run_id(&args.input, "and the engine is in this process")?;
     }
-    check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::goes_on_from_answers))
+    check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::needs_model_answers))
 }
 
 /// Refuses the front of ids where there are no ids of requests.
@@ -194,7 +194,7 @@ pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> 
         "selects a label, but the dataset generates turn by turn; use --turn",
     )?;
     let answers =
-        [("--answers", args.answers.answers.is_some() && !dataset.is_some_and(PreparedDataset::goes_on_from_answers))];
+        [("--answers", args.answers.answers.is_some() && !dataset.is_some_and(PreparedDataset::needs_model_answers))];
     refuse(answers, ANSWERS)
 }
 

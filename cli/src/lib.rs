@@ -9,6 +9,7 @@ mod bench_data;
 mod bench_shares;
 mod bench_speed;
 mod build;
+mod build_one;
 mod build_results;
 mod check;
 mod compare;
@@ -38,7 +39,6 @@ mod score_labels;
 #[cfg(feature = "http")]
 mod server;
 mod setup;
-mod several;
 mod source;
 mod stats;
 mod summary;
@@ -66,7 +66,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         TokenizerCache::disable();
     }
     let outcome = match args.command {
-        Command::Build(args) => several::run(&args),
+        Command::Build(args) => build::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::View(args) => view::run(&args),
         Command::Check(args) => check::run(&args),

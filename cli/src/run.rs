@@ -41,9 +41,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     options.check()?;
     if let Some(dataset) = &mut dataset {
         if args.truncate.is_some() {
-            dataset.keep_examples();
+            dataset.clear_max_seq_len();
         }
-        dataset.default_max_out_len(options.max_out_len());
+        dataset.set_default_max_out_len(options.max_out_len());
     }
     let dataset = dataset.map(Arc::new);
     outputs(args, &source, dataset.as_deref())?;

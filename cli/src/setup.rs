@@ -29,7 +29,7 @@ pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> B
         ..template_options(&args.template)
     };
     if let Some(dataset) = dataset {
-        dataset.set(&mut options, args.template.mode);
+        dataset.configure(&mut options, args.template.mode);
     }
     options
 }
@@ -61,7 +61,7 @@ pub(crate) fn remarks(
     dataset: Option<&PreparedDataset>,
     options: &BuilderOptions,
 ) -> Vec<String> {
-    let strings = dataset.and_then(|dataset| dataset.warn_of_strings(model, options));
+    let strings = dataset.and_then(|dataset| dataset.string_prompts_warning(model, options));
     let warnings = builder.warnings().map(InFlags::in_flags).chain(strings.iter().map(InFlags::in_flags));
     notes(model).chain(warnings.map(|warning| format!("warning: {warning}"))).collect()
 }

@@ -164,7 +164,7 @@ impl Task {
         };
         let mut of_builder = builder.recipe.options()?;
         let mode = builder.recipe.options.get("mode").map(|_| of_builder.mode);
-        dataset.set(&mut of_builder, mode);
+        dataset.configure(&mut of_builder, mode);
         let tokenizer = builder.shared.builder.tokenizer();
         let fingerprint = Fingerprint::new(&builder.model, tokenizer, &of_builder);
         let (max_seq_len, max_out_len) = (options.max_seq_len, options.max_out_len);

@@ -32,7 +32,7 @@ pub(crate) struct Assembler {
     /// Whether prompts are to be continued, so nothing may come after them.
     pub(crate) is_open: bool,
     /// What is still to be done about control tokens in the template's text.
-    pub(crate) template_text: TemplateCut,
+    pub(crate) template_cut: TemplateCut,
 }
 
 /// What is wanted in addition to the ids.
@@ -144,7 +144,7 @@ impl Assembler {
     /// answers only the range is checked, while they are assembled: looking for gaps in a vocabulary takes memory, which
     /// answers of thousands of tokens do not need.
     pub(super) fn check_ids(&self, segments: &[Segment<'_>]) -> Result<()> {
-        if self.template_text != TemplateCut::Uncut {
+        if self.template_cut != TemplateCut::Uncut {
             return Ok(());
         }
         segments.iter().try_for_each(|segment| match segment.atom {
@@ -161,7 +161,7 @@ impl Assembler {
 
     /// Whether segments are cut at control tokens in the template's text before they are encoded.
     pub(crate) fn cuts(&self) -> bool {
-        self.template_text != TemplateCut::Cut && self.unreserved.is_some()
+        self.template_cut != TemplateCut::Cut && self.unreserved.is_some()
     }
 
     /// Finds the added tokens that text may produce.

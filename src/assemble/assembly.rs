@@ -61,7 +61,7 @@ impl Assembler {
             before: Neighbour::Edge,
         };
         let cut = match self.cuts() {
-            true => Some(seams::cut(segments, self.template_text, &self.tokenizer)?),
+            true => Some(seams::cut(segments, self.template_cut, &self.tokenizer)?),
             false => None,
         };
         let cut = cut.as_deref().unwrap_or(segments);

@@ -100,12 +100,12 @@ impl TokenizedPrompt {
         Some(self.input_ids.iter().zip(self.offsets.as_ref()?).map(label).collect())
     }
 
-    /// The same if all tokens are scored except this many first ones, see
+    /// The labels if all tokens are scored except this many at the beginning, which are the context; see
     /// [`PromptBuilder::context_tokens`](crate::PromptBuilder::context_tokens).
     ///
     /// # Errors
     /// [`ErrorKind::Conversation`] if nothing is left to score.
-    pub fn labels_behind(&self, context_tokens: usize) -> Result<Vec<i64>> {
+    pub fn labels_after_context(&self, context_tokens: usize) -> Result<Vec<i64>> {
         if context_tokens >= self.input_ids.len() {
             let what = "nothing is scored: the text has no more tokens with the answer than without it, because one token covers the boundary";
             return Err(ErrorKind::Conversation(what.into())

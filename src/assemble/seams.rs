@@ -13,13 +13,13 @@ use crate::tokenizer::{Cut, Tokenizer};
 /// that neither contains alone. Content next to them is not included.
 pub(crate) fn cut<'a>(
     segments: &[Segment<'a>],
-    template_text: TemplateCut,
+    template_cut: TemplateCut,
     tokenizer: &Tokenizer,
 ) -> Result<Vec<Segment<'a>>> {
     let mut all = Vec::with_capacity(segments.len());
     let is_template_text = |segment: &Segment| matches!(segment.atom, Atom::Text(_)) && !segment.part.is_content();
     // A text that was already cut contains no token alone.
-    let fewest = if template_text == TemplateCut::Uncut { 1 } else { 2 };
+    let fewest = if template_cut == TemplateCut::Uncut { 1 } else { 2 };
     for group in segments.chunk_by(|a, b| is_template_text(a) && is_template_text(b)) {
         let cuts = match is_template_text(&group[0]) && group.len() >= fewest {
             true => tokenizer.cut(&joined(group))?,

@@ -149,7 +149,7 @@ impl BatchBuilder<'_> {
                 self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;
             }
         }
-        self.built.ids.extend(OwnId::of_row(&key, line));
+        self.built.ids.extend(OwnId::of_row(&key.id, key.has_id, key.repeat, line));
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
 
-use crate::dataset::{Line, RowKey};
+use crate::dataset::Line;
 use crate::error::{Warning, counted};
 use crate::input::without_escapes;
 
@@ -41,9 +41,9 @@ impl OwnId {
         Self { hash, line: line.clone(), text: (*json).into() }
     }
 
-    /// A row's own id. Its repeats are not other rows.
-    pub(crate) fn of_row(key: &RowKey, line: &Line) -> Option<Self> {
-        (key.has_id && key.repeat.is_none_or(|repeat| repeat == 0)).then(|| Self::new(&key.id, line))
+    /// A row's own id, unless it only has its number. Its repeats are not other rows.
+    pub(crate) fn of_row(id: &str, has_id: bool, repeat: Option<usize>, line: &Line) -> Option<Self> {
+        (has_id && repeat.is_none_or(|repeat| repeat == 0)).then(|| Self::new(id, line))
     }
 }
 

@@ -60,11 +60,11 @@ pub(super) fn labels_of(
     session: &Session,
 ) -> Result<Option<Vec<i64>>> {
     if let ScoredText::Continuation(bytes) = scored {
-        return prompt.labels_behind(session.builder().context_tokens(conversation, *bytes)?).map(Some);
+        return prompt.labels_after_context(session.builder().context_tokens(conversation, *bytes)?).map(Some);
     }
     if let ScoredText::Messages(count) = scored {
         let before = session.builder().tokens_before(conversation, *count, &prompt.input_ids)?;
-        return prompt.labels_behind(before).map(Some);
+        return prompt.labels_after_context(before).map(Some);
     }
     let text = prompt.text.as_deref().unwrap_or_default();
     // What the template writes after it may have the same text.

@@ -43,7 +43,7 @@ impl<'a> Messages<'a> {
         let Self { builder, renderer, messages, detail, .. } = *self;
         // The memory of messages may be in no cache, nor that of their texts: it is asked for before it is read.
         (0..messages.len().min(AHEAD)).for_each(|message| prefetch_index(messages, message));
-        let (said, roles_matter) = (renderer.said(messages, builder.shared.mode), renderer.roles_matter());
+        let (said, roles_matter) = (renderer.rendered_messages(messages, builder.shared.mode), renderer.roles_matter());
         let (mut known, mut start) = buffers.assemble.messages_before(detail).common(said, roles_matter);
         if !self.build_from(known, start, buffers, segments, prompt)? {
             (known, start) = Default::default();

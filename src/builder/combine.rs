@@ -135,10 +135,10 @@ impl PromptBuilder {
         let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
         let mut compiler = Compiler::new(&tokenizer);
         let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(Place::file(&model.name))?;
-        let template_text = renderer.template_text().min(TemplateCut::compiled(compiler.open_seams));
+        let template_cut = renderer.template_cut().min(TemplateCut::compiled(compiler.open_seams));
         let mut used = renderer.used_tokens();
         used.extend(compiler.used);
-        let assembler = assembler(tokenizer, &used, template_text, model, options)?;
+        let assembler = assembler(tokenizer, &used, template_cut, model, options)?;
         let shared = Shared {
             renderer,
             placeholders,

@@ -34,7 +34,7 @@ use aho_corasick::AhoCorasick;
 use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
 pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 use crate::conversation::Mode;
-use crate::dataset::{InputFormat, RecordReader};
+use crate::dataset::{InputFormat, ReadsFor, RecordReader};
 use crate::dialect::ChatTemplate;
 use crate::error::{Result, Warning};
 use crate::render::{ApiTemplate, Renderer};
@@ -152,7 +152,7 @@ impl PromptBuilder {
     /// # Ok::<(), metatok::Error>(())
     /// ```
     pub fn record_reader(&self, format: InputFormat) -> RecordReader {
-        RecordReader::new(format).for_chat_template(self.writes_all_keys())
+        RecordReader::new(format).reads_for(ReadsFor::template(self.writes_all_keys()))
     }
 
     /// Whether its template writes contents that are token ids, as chat templates do not.

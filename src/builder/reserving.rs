@@ -15,7 +15,7 @@ use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 pub(super) fn assembler(
     tokenizer: Arc<Tokenizer>,
     used: &[TokenId],
-    template_text: TemplateCut,
+    template_cut: TemplateCut,
     model: &Model,
     options: &BuilderOptions,
 ) -> Result<Assembler> {
@@ -53,7 +53,7 @@ pub(super) fn assembler(
         respelled: Mutex::default(),
         special_tokens,
         is_open,
-        template_text,
+        template_cut,
     })
 }
 

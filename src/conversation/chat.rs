@@ -51,7 +51,7 @@ impl Chat {
 /// [`ErrorKind::WouldBeLost`] names it, and what decides.
 pub(crate) fn check_variables(variables: &Map<String, Value>) -> Result<()> {
     let (key, way_out): (_, WayOut) = if variables.contains_key("messages") {
-        ("messages", "remove it: they are the conversation's".into())
+        ("messages", "remove it: the conversation has them".into())
     } else if variables.contains_key("tools") {
         ("tools", "put it beside the messages: {\"messages\": [ … ], \"tools\": [ … ]}".into())
     } else if variables.contains_key("documents") {
@@ -63,7 +63,7 @@ pub(crate) fn check_variables(variables: &Map<String, Value>) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(ErrorKind::WouldBeLost { key, why: "a variable does not decide it" }.with_way_out(way_out))
+    Err(ErrorKind::WouldBeLost { key, why: "it is not set by a variable" }.with_way_out(way_out))
 }
 
 /// Rejects how a record's prompt ends if that is not how all prompts end: the keys of a server's request.

@@ -64,7 +64,7 @@ impl Content {
         }
     }
 
-    pub(crate) fn said(&self) -> ContentRef<'_> {
+    pub(crate) fn content_ref(&self) -> ContentRef<'_> {
         match self {
             Self::Text(text) => ContentRef::Text(text),
             Self::Parts(parts) => ContentRef::Parts(parts),

@@ -148,14 +148,16 @@ impl Conversation {
     }
 
     /// The content of a message, or item of a prompt list; none if there is no such message, or no content.
-    pub(crate) fn said(&self, index: usize) -> Option<ContentRef<'_>> {
+    pub(crate) fn content_at(&self, index: usize) -> Option<ContentRef<'_>> {
         match self {
             Self::Text(_) => None,
             Self::List(items) => match items.get(index)? {
-                Item::Message(message) => message.prompt.said(),
+                Item::Message(message) => message.prompt.content_ref(),
                 Item::Text(_) | Item::Marker(_) => None,
             },
-            Self::Messages(_) | Self::Chat(_) => self.messages()?.get(index).map(|message| message.content.said()),
+            Self::Messages(_) | Self::Chat(_) => {
+                self.messages()?.get(index).map(|message| message.content.content_ref())
+            }
         }
     }
 
@@ -178,7 +180,7 @@ impl Conversation {
             Self::Messages(_) | Self::Chat(_) => self.messages().unwrap_or_default().len(),
         };
         (0..messages).flat_map(move |message| {
-            let parts = match self.said(message) {
+            let parts = match self.content_at(message) {
                 Some(ContentRef::Parts(parts)) => parts,
                 Some(ContentRef::Text(_)) | None => &[],
             };
@@ -198,7 +200,7 @@ impl Conversation {
             Self::List(items) => items.len(),
             Self::Messages(_) | Self::Chat(_) => self.messages().unwrap_or_default().len(),
         };
-        let bytes = |message: usize| match self.said(message) {
+        let bytes = |message: usize| match self.content_at(message) {
             Some(ContentRef::Text(text)) => text.len(),
             Some(ContentRef::Parts(parts)) => parts.iter().map(ContentPart::text_bytes).sum(),
             None => 0,
@@ -219,7 +221,7 @@ impl Conversation {
 
     /// The part of a content at these positions.
     pub(crate) fn part_at(&self, message: usize, part: usize) -> Option<&ContentPart> {
-        match self.said(message)? {
+        match self.content_at(message)? {
             ContentRef::Parts(parts) => parts.get(part),
             ContentRef::Text(_) => None,
         }

@@ -103,7 +103,7 @@ impl From<Message> for Item {
 
 impl Prompt {
     /// The content; none if it is missing or null.
-    pub(crate) fn said(&self) -> Option<ContentRef<'_>> {
+    pub(crate) fn content_ref(&self) -> Option<ContentRef<'_>> {
         match self {
             Self::Text(text) => Some(ContentRef::Text(text)),
             Self::Parts(parts) => Some(ContentRef::Parts(parts)),

@@ -25,7 +25,7 @@ pub use difference::PromptDifference;
 
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
-use crate::dataset::{InputFormat, RecordReader};
+use crate::dataset::{InputFormat, ReadsFor, RecordReader};
 use crate::import::{ContentKind, generated};
 use pair::Pair;
 
@@ -61,7 +61,7 @@ impl Diff {
     /// Reads records of this format with all that one of them writes.
     pub fn record_reader(&self, format: InputFormat) -> RecordReader {
         let Pair { ours, theirs } = &self.pair;
-        RecordReader::new(format).for_chat_template(ours.writes_all_keys() || theirs.writes_all_keys())
+        RecordReader::new(format).reads_for(ReadsFor::template(ours.writes_all_keys() || theirs.writes_all_keys()))
     }
 
     /// Compares the prompts of generated conversations, at most `of_each` of each [`ContentKind`].

@@ -40,7 +40,7 @@ impl PreparedDataset {
                     .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields unfilled)")),
             };
             if let Some(way_out) = way_out {
-                let error = warning.into_error(|message| ErrorKind::Dataset(message + ", in no row"));
+                let error = warning.into_error(|message| ErrorKind::Dataset(message + "; no row has it"));
                 return Err(error.with_way_out(way_out).at(name()));
             }
         }

@@ -142,7 +142,7 @@ impl PreparedDataset {
         &self.kept
     }
 
-    /// The same, without filling fields in the values of columns.
+    /// The dataset, prepared to fill no fields that stand in the values of columns.
     #[must_use]
     pub fn single_pass(&self) -> Self {
         let dataset = Arc::new(self.dataset.single_pass());
@@ -158,7 +158,7 @@ impl PreparedDataset {
     }
 
     /// A warning about prompts that are strings although the model has a template for roles.
-    pub fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<Warning> {
+    pub fn string_prompts_warning(&self, model: &Model, options: &BuilderOptions) -> Option<Warning> {
         let is_string = self.dataset.task.template().is_ok_and(|template| template.is_string())
             && !self.dataset.inferencer.kind.builds_messages();
         let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
@@ -230,24 +230,24 @@ impl PreparedDataset {
         &self.train
     }
 
-    /// Keeps all examples; the caller shortens prompts.
-    pub fn keep_examples(&mut self) {
+    /// Forgets the limit on prompts, so that all examples are kept: the caller shortens prompts.
+    pub fn clear_max_seq_len(&mut self) {
         self.options.max_seq_len = None;
     }
 
     /// Sets the default limit on an answer's tokens.
-    pub fn default_max_out_len(&mut self, max_out_len: usize) {
+    pub fn set_default_max_out_len(&mut self, max_out_len: usize) {
         self.options.max_out_len.get_or_insert(max_out_len);
     }
 
     /// Whether turns are generated with the model's own answers in earlier turns.
-    pub fn goes_on_from_answers(&self) -> bool {
+    pub fn needs_model_answers(&self) -> bool {
         let Inferencer { kind, infer_mode, .. } = &self.dataset.inferencer;
         kind.has_turns() && infer_mode.takes_answers()
     }
 
     /// Sets the dataset's options for building, in its own mode or another one.
-    pub fn set(&self, options: &mut BuilderOptions, mode: Option<Mode>) {
+    pub fn configure(&self, options: &mut BuilderOptions, mode: Option<Mode>) {
         options.mode = mode.unwrap_or(self.dataset.inferencer.kind.mode());
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
         options.compat = self.dataset.task.compat;

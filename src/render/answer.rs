@@ -54,7 +54,7 @@ impl<'a> Answer<'a> {
     /// Writes the content.
     pub(super) fn write_content(&self, said: ContentRef<'a>, by: Trim, part: Part, segments: &mut Segments<'a>) {
         let from = segments.list.len();
-        segments.say(said, Part { element: Element::Content, ..part });
+        segments.content_ref(said, Part { element: Element::Content, ..part });
         if let Some(thoughts) = self.left_out {
             self.leave_out(thoughts, &mut segments.list[from..]);
         }

@@ -37,7 +37,7 @@ pub struct MessageEnd {
 /// struct Lines;
 ///
 /// impl ByMessage for Lines {
-///     fn said<'m>(&self, messages: &'m [ChatMessage], _: Mode) -> &'m [ChatMessage] {
+///     fn rendered_messages<'m>(&self, messages: &'m [ChatMessage], _: Mode) -> &'m [ChatMessage] {
 ///         messages
 ///     }
 ///
@@ -50,7 +50,7 @@ pub struct MessageEnd {
 ///         ends: &mut Vec<MessageEnd>,
 ///     ) -> Result<()> {
 ///         for (i, message) in messages.iter().enumerate().skip(before.messages) {
-///             segments.said(&message.content, i as u32);
+///             segments.message(&message.content, i as u32);
 ///             segments.ids(&[1052]);
 ///             let progress = Progress { messages: i + 1, state: 0 };
 ///             ends.push(MessageEnd { segments: segments.as_slice().len(), progress });
@@ -69,7 +69,7 @@ pub struct MessageEnd {
 ///         Some(self)
 ///     }
 ///
-///     fn template_text(&self) -> TemplateCut {
+///     fn template_cut(&self) -> TemplateCut {
 ///         TemplateCut::Cut
 ///     }
 /// }
@@ -85,7 +85,7 @@ pub struct MessageEnd {
 /// ```
 pub trait ByMessage {
     /// The messages that are written. The others, an answer that the model generates, change nothing.
-    fn said<'m>(&self, messages: &'m [ChatMessage], mode: Mode) -> &'m [ChatMessage];
+    fn rendered_messages<'m>(&self, messages: &'m [ChatMessage], mode: Mode) -> &'m [ChatMessage];
 
     /// Whether what is written of a message depends on the roles of later ones.
     fn roles_matter(&self) -> bool {

@@ -54,15 +54,15 @@ impl EachMessage {
                     let part = Part { element: Element::Separator, ..part };
                     segments.text("\n", part);
                 }
-                segments.say(message.content.said(), part);
+                segments.content_ref(message.content.content_ref(), part);
                 continue;
             };
             let Some(role) = role_of(template, &message.role) else {
-                segments.say(message.content.said(), part);
+                segments.content_ref(message.content.content_ref(), part);
                 continue;
             };
             let part = Part { role: Some(role as u32), ..part };
-            let (role, said) = (&template.roles[role], message.content.said());
+            let (role, said) = (&template.roles[role], message.content.content_ref());
             role.check_usable().at(Place::Message(i))?;
             if role.is_left_out(&message.role).at(Place::Message(i))? || role.omits(Some(said)) {
                 continue;
@@ -129,7 +129,7 @@ impl Renderer for EachMessage {
         self.template.iter().flat_map(|template| template.used_tokens().iter().copied()).collect()
     }
 
-    fn template_text(&self) -> TemplateCut {
+    fn template_cut(&self) -> TemplateCut {
         TemplateCut::compiled(self.template.as_ref().is_some_and(CompiledTemplate::has_open_seams))
     }
 }

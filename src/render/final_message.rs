@@ -60,7 +60,7 @@ pub(crate) fn render_open_answer<'a>(
     renderer.render(conversation, Mode::Generate, segments)?;
     let part = segments.list.last().map(|segment| segment.part).unwrap_or_default();
     let part = Part { element: Element::Content, message: Some(last as u32), ..part };
-    segments.say(answer.content.said(), part);
+    segments.content_ref(answer.content.content_ref(), part);
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::render::spoken::Spoken;
 use crate::render::{ByMessage, Element, MessageEnd, Part, Progress, Renderer, Segments};
 
 impl ByMessage for MetaRenderer {
-    fn said<'m>(&self, messages: &'m [ChatMessage], mode: Mode) -> &'m [ChatMessage] {
+    fn rendered_messages<'m>(&self, messages: &'m [ChatMessage], mode: Mode) -> &'m [ChatMessage] {
         match messages.split_last() {
             Some((last, before)) if mode == Mode::Generate && self.speaks_for_model(&last.role) => before,
             _ => messages,
@@ -42,7 +42,7 @@ impl<'a> Writer<'a, '_> {
         let is_open = self.mode == Mode::Generate;
         let generating = if is_open { self.generating()? } else { None };
         let renderer = self.renderer;
-        let said = renderer.said(messages, self.mode);
+        let said = renderer.rendered_messages(messages, self.mode);
         self.find_last(said.iter().enumerate().map(|(i, message)| (i as u32, renderer.chat_role(&message.role))));
         if before.messages == 0 {
             let speaks = |this: &Self, role| {
@@ -79,7 +79,7 @@ impl<'a> Writer<'a, '_> {
     fn message(&mut self, message: &'a ChatMessage, index: u32, round: &mut Round) -> Result<()> {
         let (role, by_fallback) = self.chat_role(message)?;
         let template = &self.renderer.template.roles[role];
-        let spoken = Spoken::new(index, message.content.said());
+        let spoken = Spoken::new(index, message.content.content_ref());
         if template.is_left_out(&message.role)? || self.omits(role, Some(spoken)) {
             return Ok(());
         }

@@ -55,7 +55,7 @@ impl Renderer for MetaRenderer {
         self.template.used_tokens().iter().copied().collect()
     }
 
-    fn template_text(&self) -> TemplateCut {
+    fn template_cut(&self) -> TemplateCut {
         TemplateCut::compiled(self.template.has_open_seams())
     }
 

@@ -157,7 +157,7 @@ pub trait Renderer: Send + Sync {
     }
 
     /// What was done about the control tokens in the template's text.
-    fn template_text(&self) -> TemplateCut {
+    fn template_cut(&self) -> TemplateCut {
         TemplateCut::Uncut
     }
 }

@@ -33,7 +33,7 @@ impl<'c> Omissions<'c> {
             if role.silent {
                 omissions.roles.push(name);
             }
-            let text = conversation.said(index as usize).and_then(|said| said.only_text()).unwrap_or_default();
+            let text = conversation.content_at(index as usize).and_then(|said| said.only_text()).unwrap_or_default();
             let has_thoughts = role.thoughts.as_ref().is_some_and(|thoughts| thoughts.are_in(text));
             omissions.thoughts += u64::from(has_thoughts && !last.is_after_user(index));
         }

@@ -17,7 +17,7 @@ impl Renderer for Plain {
                 if !separator.is_empty() {
                     segments.text(separator, Part { element: Element::Separator, ..part });
                 }
-                segments.say(said, part);
+                segments.content_ref(said, part);
             }
             // OpenCompass counts empty items too, so an empty first one leaves a leading newline.
             separator = "\n";
@@ -30,7 +30,7 @@ impl Renderer for Plain {
                     _ => messages,
                 };
                 for (i, message) in said.iter().enumerate() {
-                    line(Some(message.content.said()), i);
+                    line(Some(message.content.content_ref()), i);
                 }
             }
             Conversation::Chat(_) => return Err(conversation.would_be_lost()),
@@ -38,7 +38,7 @@ impl Renderer for Plain {
                 for (i, item) in items.iter().enumerate() {
                     match item {
                         Item::Text(text) => line(Some(ContentRef::Text(text)), i),
-                        Item::Message(Message { prompt, .. }) => line(prompt.said(), i),
+                        Item::Message(Message { prompt, .. }) => line(prompt.content_ref(), i),
                         Item::Marker(marker) if marker.has_extra_keys => line(None, i),
                         Item::Marker(_) => {}
                     }
@@ -48,7 +48,7 @@ impl Renderer for Plain {
         Ok(())
     }
 
-    fn template_text(&self) -> TemplateCut {
+    fn template_cut(&self) -> TemplateCut {
         TemplateCut::Cut
     }
 }

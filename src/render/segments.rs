@@ -82,8 +82,8 @@ impl<'a> Segments<'a> {
 
     /// Writes the whole content of a message: its text, the model's placeholders for its images, audio and video, and
     /// the ids of earlier answers.
-    pub fn said(&mut self, content: &'a Content, message: u32) {
-        self.say(content.said(), Part::new(Element::Content).message(message));
+    pub fn message(&mut self, content: &'a Content, message: u32) {
+        self.content_ref(content.content_ref(), Part::new(Element::Content).message(message));
     }
 
     /// Writes a token or text with any origin.
@@ -119,7 +119,7 @@ impl<'a> Segments<'a> {
     /// Writes a content. An empty text separates the template's texts like any other content: they do not spell a token
     /// together. An image, audio or video is an empty text with [`Element::Media`], which the model's placeholder
     /// replaces later.
-    pub(crate) fn say(&mut self, said: ContentRef<'a>, part: Part) {
+    pub(crate) fn content_ref(&mut self, said: ContentRef<'a>, part: Part) {
         let parts = match said {
             ContentRef::Text(text) => {
                 // Until it is read, more segments are written.

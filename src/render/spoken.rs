@@ -60,7 +60,7 @@ impl<'a> Spoken<'a> {
         }
         Ok(Self {
             index: index as u32,
-            prompt: message.prompt.said(),
+            prompt: message.prompt.content_ref(),
             begin: message.begin.as_deref(),
             end: message.end.as_deref(),
             generate: message.generate,

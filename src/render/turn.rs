@@ -68,7 +68,7 @@ impl<'a> Writer<'a, '_> {
             // Nearly all turns: the same in fewer steps.
             self.atoms(&role.begin, Part { element: Element::RoleBegin, ..part });
             let content = self.segments.list.len();
-            self.segments.say(said, Part { element: Element::Content, ..part });
+            self.segments.content_ref(said, Part { element: Element::Content, ..part });
             if role.trim != Trim::None {
                 trim(&mut self.segments.list[content..], role.trim);
             }

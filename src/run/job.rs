@@ -107,7 +107,7 @@ impl Job {
     ) -> Result<Self> {
         let builder = session.builder().clone();
         let tokens = |prompt: &Conversation| Ok(session.build(prompt)?.input_ids.len());
-        let prompts = if dataset.goes_on_from_answers() {
+        let prompts = if dataset.needs_model_answers() {
             let turns = builder.turns(dataset.plan(row, examples, prompter, tokens)?).strip_thoughts(strip_thoughts);
             Prompts::Turns(Box::new(turns), dataset.dataset().max_out_len(row)?)
         } else {

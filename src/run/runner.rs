@@ -123,7 +123,7 @@ impl Runner {
         Self { builder, engine: Answering::Engine(engine), dataset, options, budget }
     }
 
-    /// The same, answered by a server, with as many requests under way as the client allows.
+    /// Answers conversations, or the rows of a dataset, by a server, with as many requests under way as the client allows.
     #[cfg(feature = "http")]
     pub fn over_http(
         builder: PromptBuilder,
@@ -225,9 +225,8 @@ impl Run<'_> {
                 Job::conversation(&record.json()?, number, (batch, line), format, builder, remarks)
             }
         }?;
-        if job.key.has_id && pick.repeat.is_none_or(|repeat| repeat == 0) {
-            remarks.ids.see(&batch.input, vec![OwnId::new(job.key.id.get(), line)]);
-        }
+        let own_id = OwnId::of_row(job.key.id.get(), job.key.has_id, pick.repeat, line);
+        remarks.ids.see(&batch.input, own_id.into_iter().collect());
         Ok(job)
     }
 

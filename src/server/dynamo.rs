@@ -7,7 +7,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
-use crate::server::engine::{Engine, PENALTIES};
+use crate::server::engine_keys::{EngineKeys, PENALTIES};
 use crate::server::object::Object;
 use crate::server::request::Requests;
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
@@ -21,7 +21,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(Dynamo::new(builder, options.request)?))),
 };
 
-const ENGINE: Engine = Engine {
+const ENGINE: EngineKeys = EngineKeys {
     name: "Dynamo",
     max_tokens: "max_tokens",
     seed: Some(("seed", i64::MAX as u64)),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
-use crate::server::engine::Engine;
+use crate::server::engine_keys::EngineKeys;
 use crate::server::keys::Keys;
 use crate::server::object::Object;
 use crate::server::protocol::{Tokenize, Usage, number, read_models};
@@ -24,7 +24,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(LlamaCpp::new(builder, options.request)?))),
 };
 
-const ENGINE: Engine = Engine {
+const ENGINE: EngineKeys = EngineKeys {
     name: "llama.cpp",
     max_tokens: "n_predict",
     seed: Some(("seed", i32::MAX as u64)),

@@ -5,7 +5,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
-use crate::server::engine::Engine;
+use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
 use crate::server::request::Requests;
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
@@ -18,7 +18,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(Lmdeploy::new(builder, options.request)?))),
 };
 
-const ENGINE: Engine = Engine {
+const ENGINE: EngineKeys = EngineKeys {
     name: "LMDeploy",
     max_tokens: "max_tokens",
     seed: None,
@@ -46,7 +46,7 @@ impl Lmdeploy {
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "LMDeploy ignores a stop string that is more than one token; trimming cuts at it";
-        Ok(Self { requests: requests.warn_of_strings(what) })
+        Ok(Self { requests: requests.string_prompts_warning(what) })
     }
 }
 

@@ -19,7 +19,7 @@ mod answer_format;
 mod answer_formats;
 mod completions;
 pub(crate) mod dynamo;
-mod engine;
+mod engine_keys;
 mod keys;
 pub(crate) mod llama_cpp;
 pub(crate) mod lmdeploy;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result, Warning};
-use crate::server::engine::Engine;
+use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
 use crate::server::protocol::Tokenize;
 use crate::server::request::{Requests, Sampled};
@@ -22,7 +22,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(OpenAi::new(builder, options.request)?))),
 };
 
-const ENGINE: Engine = Engine {
+const ENGINE: EngineKeys = EngineKeys {
     name: "OpenAI's API",
     max_tokens: "max_tokens",
     seed: Some(("seed", i64::MAX as u64)),

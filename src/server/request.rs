@@ -6,7 +6,7 @@ use crate::assemble::IGNORE_INDEX;
 use crate::builder::PromptBuilder;
 use crate::conversation::Mode;
 use crate::error::{ErrorKind, Result, Setting, Warning, way_out};
-use crate::server::engine::Engine;
+use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
 use crate::server::request_id::request_id;
 use crate::sink::{
@@ -28,7 +28,7 @@ pub(super) struct Sampled {
 /// The requests for one engine.
 #[derive(Debug)]
 pub(super) struct Requests {
-    pub(super) engine: &'static Engine,
+    pub(super) engine: &'static EngineKeys,
     pub(super) options: RequestOptions,
     /// The limit on new tokens if prompts are texts to score.
     scored_max_tokens: Option<u64>,
@@ -44,7 +44,7 @@ impl Requests {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for options that the engine does not take, and for texts to score if it scores none.
-    pub(super) fn new(engine: &'static Engine, builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+    pub(super) fn new(engine: &'static EngineKeys, builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         options.check()?;
         check_model(engine, &options)?;
         check_params(engine, &options.params)?;
@@ -62,7 +62,7 @@ impl Requests {
     }
 
     /// Adds a warning about stop strings, if there are any.
-    pub(super) fn warn_of_strings(mut self, what: &str) -> Self {
+    pub(super) fn string_prompts_warning(mut self, what: &str) -> Self {
         if self.has_stop && !self.options.params.contains_key("stop") {
             self.warnings.push(Warning::new("stop-strings", what));
         }
@@ -82,7 +82,7 @@ impl Requests {
             return self;
         }
         let name = self.engine.name;
-        self.warn_of_strings(&format!(
+        self.string_prompts_warning(&format!(
             "{name} answers 400 to a request with more than {most} stop strings, and there are {count}"
         ))
     }
@@ -240,7 +240,7 @@ pub(super) fn first_scored(built: &BuiltPrompt<'_>) -> usize {
     labels.iter().position(|label| *label != IGNORE_INDEX).unwrap_or_default()
 }
 
-fn check_model(engine: &Engine, options: &RequestOptions) -> Result<()> {
+fn check_model(engine: &EngineKeys, options: &RequestOptions) -> Result<()> {
     if !engine.needs_model || options.served_model_name.is_some() || options.params.contains_key("model") {
         return Ok(());
     }
@@ -248,7 +248,7 @@ fn check_model(engine: &Engine, options: &RequestOptions) -> Result<()> {
     Err(ErrorKind::Usage(what).with_way_out(way_out!["set the server's name for it with ", Setting::SERVED_MODEL_NAME]))
 }
 
-fn check_params(engine: &Engine, params: &Map<String, Value>) -> Result<()> {
+fn check_params(engine: &EngineKeys, params: &Map<String, Value>) -> Result<()> {
     match engine.prompt_keys.iter().find(|key| params.contains_key(**key)) {
         Some(key) => {
             let what = format!(
@@ -261,7 +261,7 @@ fn check_params(engine: &Engine, params: &Map<String, Value>) -> Result<()> {
     }
 }
 
-fn check_seed(engine: &Engine, seed: Option<u64>) -> Result<Option<Warning>> {
+fn check_seed(engine: &EngineKeys, seed: Option<u64>) -> Result<Option<Warning>> {
     match (seed, engine.seed) {
         (Some(seed), Some((_, largest))) if seed > largest => {
             let what = format!("the seed {seed} is larger than {largest}, the largest that {} takes", engine.name);

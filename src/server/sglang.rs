@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
-use crate::server::engine::{Engine, PENALTIES};
+use crate::server::engine_keys::{EngineKeys, PENALTIES};
 use crate::server::keys::Keys;
 use crate::server::nested_params::NestedParams;
 use crate::server::object::Object;
@@ -29,7 +29,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(Sglang::new(builder, options.request)?))),
 };
 
-const ENGINE: Engine = Engine {
+const ENGINE: EngineKeys = EngineKeys {
     name: "SGLang",
     max_tokens: "max_new_tokens",
     seed: Some(("sampling_seed", i64::MAX as u64)),

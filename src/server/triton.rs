@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result, Warning};
-use crate::server::engine::Engine;
+use crate::server::engine_keys::EngineKeys;
 use crate::server::keys::Keys;
 use crate::server::object::Object;
 use crate::server::request::{Requests, Sampled};
@@ -26,7 +26,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(Triton::new(builder, options.request)?))),
 };
 
-const ENGINE: Engine = Engine {
+const ENGINE: EngineKeys = EngineKeys {
     name: "Triton",
     max_tokens: "request_output_len",
     seed: Some(("seed", u64::MAX)),
@@ -84,7 +84,7 @@ impl Triton {
         options.params.iter().try_for_each(|(name, value)| check_input(name, value))?;
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "Triton's tensors have no stop strings; trimming cuts at them";
-        let requests = requests.warn_of_strings(what);
+        let requests = requests.string_prompts_warning(what);
         Ok(Self { requests, stop_token_ids: builder.stop().stop_token_ids().collect() })
     }
 

@@ -5,7 +5,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
-use crate::server::engine::Engine;
+use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
 use crate::server::request::Requests;
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
@@ -19,7 +19,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(TrtLlm::new(builder, options.request)?))),
 };
 
-const ENGINE: Engine = Engine {
+const ENGINE: EngineKeys = EngineKeys {
     name: "TensorRT-LLM",
     max_tokens: "max_tokens",
     seed: Some(("seed", i64::MAX as u64)),
@@ -54,7 +54,7 @@ impl TrtLlm {
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "TensorRT-LLM looks for the ids of a stop string, and misses the string if the model writes it with other ids";
-        Ok(Self { requests: requests.warn_of_strings(what) })
+        Ok(Self { requests: requests.string_prompts_warning(what) })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
-use crate::server::engine::{Engine, PENALTIES};
+use crate::server::engine_keys::{EngineKeys, PENALTIES};
 use crate::server::object::Object;
 use crate::server::request::Requests;
 use crate::server::{Protocol, completions};
@@ -19,7 +19,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(Vllm::new(builder, options.request)?))),
 };
 
-pub(super) const ENGINE: Engine = Engine {
+pub(super) const ENGINE: EngineKeys = EngineKeys {
     name: "vLLM",
     max_tokens: "max_tokens",
     seed: Some(("seed", i64::MAX as u64)),

@@ -5,7 +5,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
-use crate::server::engine::Engine;
+use crate::server::engine_keys::EngineKeys;
 use crate::server::nested_params::NestedParams;
 use crate::server::object::Object;
 use crate::server::request::Requests;
@@ -20,7 +20,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(VllmGenerate::new(builder, options.request)?))),
 };
 
-const ENGINE: Engine = Engine { prompt_keys: &["request_id", "token_ids", "sampling_params"], ..vllm::ENGINE };
+const ENGINE: EngineKeys = EngineKeys { prompt_keys: &["request_id", "token_ids", "sampling_params"], ..vllm::ENGINE };
 
 /// The keys of a request. Others are keys of its `sampling_params`.
 const REQUEST_KEYS: &[&str] = &[

@@ -68,7 +68,7 @@ impl Trimmer {
         })
     }
 
-    /// The same for other stops, without reading the vocabulary again.
+    /// A trimmer for other stops, without reading the vocabulary again.
     ///
     /// # Errors
     /// The same as for [`StopCriteria::matcher`].

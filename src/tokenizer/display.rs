@@ -22,7 +22,8 @@ impl Tokenizer {
         glyphs(&bytes).iter().map(|glyph| glyph.text().0).collect()
     }
 
-    /// The same in quotation marks, except for bytes that are not a character: `<E4>` may be text too.
+    /// A token as [`Self::display_token`] shows it, in quotation marks, but without them if its bytes are no characters:
+    /// `<E4>` may be text too.
     pub fn quoted_token(&self, id: TokenId) -> String {
         let glyphs = glyphs(&self.token_bytes(id).unwrap_or_default());
         let text: String = glyphs.iter().map(|glyph| glyph.text().0).collect();

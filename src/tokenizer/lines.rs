@@ -40,7 +40,7 @@ impl Lines {
             }
         };
         // While none comes again, they are mostly left alone.
-        let newlines = if self.known.has_patience() { &bytes[common..] } else { &[] };
+        let newlines = if self.known.should_look_up_long() { &bytes[common..] } else { &[] };
         for newline in memchr::memchr_iter(b'\n', newlines) {
             let end = common + newline + 1;
             // A shorter line is looked up together with the next one.

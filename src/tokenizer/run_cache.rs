@@ -25,7 +25,7 @@ const BUDGET: usize = 16 << 20;
 /// A run of this many bytes is long: worth more to keep, but looking up too many without a hit is a waste.
 pub(crate) const LONG: usize = 48;
 /// Once this many more long runs were missed than found, only one in eight is looked up.
-const PATIENCE: u32 = 512;
+const MOST_MISSED: u32 = 512;
 /// Finding this many bytes of a long run saves as much time as looking up a run takes.
 const WORTH: usize = 32;
 /// How many runs with the same slot an entry survives between two hits.
@@ -73,10 +73,10 @@ pub(crate) struct RunCache {
     /// None before the first run is kept.
     entries: Vec<Option<Entry>>,
     bytes: usize,
-    /// How many long runs were missed, less as many as those are worth that were found; at most [`PATIENCE`].
+    /// How many long runs were missed, less as many as those are worth that were found; at most [`MOST_MISSED`].
     missed: u32,
-    /// How often it was asked whether it has patience.
-    questions: u32,
+    /// How often [`Self::should_look_up_long`] was asked.
+    asked: u32,
     counts: Counts,
 }
 
@@ -112,7 +112,7 @@ impl RunCache {
             entries: Vec::new(),
             bytes: 0,
             missed: 0,
-            questions: 0,
+            asked: 0,
             counts: Counts::default(),
         }
     }
@@ -121,16 +121,16 @@ impl RunCache {
     pub(crate) fn get(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Option<Place>> {
         self.counts.asked += 1;
         self.counts.asked_bytes += text.len() as u64;
-        if text.len() >= LONG && !self.has_patience() {
+        if text.len() >= LONG && !self.should_look_up_long() {
             return Err(None);
         }
         self.look_up(text, opens_prompt).map_err(Some)
     }
 
     /// Whether looking up a long run is worthwhile.
-    pub(crate) fn has_patience(&mut self) -> bool {
-        self.questions = self.questions.wrapping_add(1);
-        self.missed < PATIENCE || is_one_in_eight(self.questions)
+    pub(crate) fn should_look_up_long(&mut self) -> bool {
+        self.asked = self.asked.wrapping_add(1);
+        self.missed < MOST_MISSED || is_one_in_eight(self.asked)
     }
 
     /// The ids of a run, or where to put them.
@@ -150,7 +150,7 @@ impl RunCache {
             return Ok(&entry.ids);
         }
         if is_long {
-            self.missed = (self.missed + 1).min(PATIENCE);
+            self.missed = (self.missed + 1).min(MOST_MISSED);
         }
         Err(place)
     }

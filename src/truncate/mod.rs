@@ -15,7 +15,7 @@
 //! own tokens, the generation prompt and placeholders of images stay whole.
 
 mod cut;
-mod fewest_to_drop;
+mod by_estimate;
 mod truncation;
 mod units;
 
@@ -27,9 +27,9 @@ use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
+use by_estimate::fewest_dropped_by_estimate;
 use cut::Cut;
 pub use cut::CutTokens;
-use fewest_to_drop::fewest_to_drop;
 pub use truncation::Truncation;
 use units::{estimates, units, without_items};
 
@@ -96,7 +96,7 @@ impl ContextBudget {
         Self { truncation, ..self }
     }
 
-    /// The same for an answer that may have this many tokens, if given.
+    /// Reserves this many tokens for the answer, if given.
     #[must_use]
     pub fn of_answer(self, max_out_len: Option<u64>) -> Self {
         let said = max_out_len.map(|said| usize::try_from(said).unwrap_or(usize::MAX));
@@ -246,7 +246,7 @@ impl PromptBuilder {
         let from = prompt.input_ids.len();
         let detail = Detail { is_shortened: true, ..self.detail() };
         let mut last = None;
-        let dropped = fewest_to_drop(units.len(), estimates, budget.limit(), |count| {
+        let dropped = fewest_dropped_by_estimate(units.len(), estimates, budget.limit(), |count| {
             let mut gone = units[..count].concat();
             gone.sort_unstable();
             let left = without_items(conversation, &gone);

@@ -17,13 +17,14 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// In the order of the data's flow.
-const MODULES: [&str; 41] = [
+const MODULES: [&str; 42] = [
     "error",
     "panics",
     "wording",
     "file_kind",
     "digest",
     "python_repr",
+    "fewest_dropped",
     "tokenizer",
     "conversation",
     "template",

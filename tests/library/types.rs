@@ -73,7 +73,7 @@ fn types_are_shared_or_sent_and_printed() {
         Marker, MaxOutLen, Media, MediaKind, MediaSpan, Message, MessageTemplate, MessagesJsonl, MetaRenderer,
         MetaTemplate, MissingColumns, Mode, Model, Multimodal, MultimodalTemplate, NamedToken, Opening, Pack, Padding,
         PaddingSide, Part, PickedRow, PackPosition, Placeholder, Plain, PrefixBreak, GenerationEvent<'static>, Prompt,
-        PromptBuilder, PromptTemplate, RecordReader, Repeats, Request<'static>, RetrieverConfig, RetrieverKind,
+        PromptBuilder, PromptTemplate, ReadsFor, RecordReader, Repeats, Request<'static>, RetrieverConfig, RetrieverKind,
         RoleTemplate, RoundItem, Trim, EmptyContent, MergeAt, Omissions<'static>, Row, RowKey, RowPrompt, Sampler, Sampling, SamplingParams, ScoredText, Section,
         Segment<'static>, Segments<'static>, TemplateCut, TextArena, SeparatorStyle, Sglang, FewShotPrompter, Span, SpecialTokenIds, AddSpecialTokens, SplitRange,
         StopConfig, StopCriteria, StopId, StopMatcher, StopSource, StopStream, Stop, StopStrings, Substitution, SystemPrompt,

@@ -121,7 +121,7 @@ impl Conversation {
             Item::Text(text) if !text.is_empty() => Some(ChatMessage::new("user", text.as_str())),
             Item::Message(Message { role, prompt, .. }) => {
                 let role = openai_role(role)?;
-                Some(ChatMessage::new(role, prompt.said().map_or_else(|| "".into(), ContentRef::to_content)))
+                Some(ChatMessage::new(role, prompt.content_ref().map_or_else(|| "".into(), ContentRef::to_content)))
             }
             Item::Text(_) | Item::Marker(_) => None,
         };

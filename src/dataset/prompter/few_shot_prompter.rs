@@ -6,9 +6,9 @@ use foldhash::HashMap;
 
 use crate::conversation::Conversation;
 use crate::dataset::prompter::Task;
-use crate::dataset::prompter::fewest_dropped::fewest_dropped;
 use crate::dataset::rows::{Row, Value};
 use crate::error::Result;
+use crate::fewest_dropped::fewest_dropped;
 
 /// What to build from a row.
 #[derive(Debug, Clone, Copy)]

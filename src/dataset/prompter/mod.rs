@@ -14,7 +14,6 @@
 mod chat;
 mod dataset_prompter;
 mod few_shot_prompter;
-mod fewest_dropped;
 mod function_calls;
 mod inferencer;
 mod max_out_len;
@@ -27,7 +26,6 @@ mod turn_plan;
 
 pub use dataset_prompter::DatasetPrompter;
 pub use few_shot_prompter::{Asked, FewShotPrompter};
-pub(crate) use fewest_dropped::fewest_dropped;
 pub(crate) use function_calls::first_prompt;
 pub use inferencer::{Inferencer, InferencerKind};
 pub use max_out_len::MaxOutLen;

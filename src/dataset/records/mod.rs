@@ -22,4 +22,5 @@ mod record;
 pub use input_format::InputFormat;
 pub(crate) use keys::Keys;
 pub use reader::RecordReader;
+pub use reads_for::ReadsFor;
 pub use record::Record;

@@ -29,19 +29,10 @@ impl RecordReader {
         Self { format, reads_for: ReadsFor::Template }
     }
 
-    /// Accepts `tools`, which only servers have a place for, instead of rejecting it.
+    /// Accepts what these readers of a conversation have a place for beside its messages, instead of rejecting it.
     #[must_use]
-    pub fn for_server(mut self, is: bool) -> Self {
-        self.reads_for = if is { ReadsFor::Server } else { ReadsFor::Template };
-        self
-    }
-
-    /// Accepts `tools`, `documents` and `chat_template_kwargs`, which only chat templates have a place for, and gives them
-    /// with the conversation.
-    #[must_use]
-    pub fn for_chat_template(mut self, is: bool) -> Self {
-        self.reads_for = if is { ReadsFor::ChatTemplate } else { ReadsFor::Template };
-        self
+    pub fn reads_for(self, reads_for: ReadsFor) -> Self {
+        Self { reads_for, ..self }
     }
 
     /// Whether all keys of messages matter to those that records are read for.

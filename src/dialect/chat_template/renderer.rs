@@ -60,13 +60,13 @@ impl ChatTemplateRenderer {
         Ok(renderer)
     }
 
-    /// The same with content that may write control tokens, so that nobody need know what is content.
+    /// Lets content write control tokens, so that nobody need know what is content.
     #[must_use]
     pub fn trusting_content(self) -> Self {
         Self { touches: None, ..self }
     }
 
-    /// The same where ordinary text is reserved too, so that any content could become a reserved token.
+    /// Reserves ordinary text too, so that any content could become a reserved token.
     #[must_use]
     pub fn reserving_text(self) -> Self {
         Self { touches: Some(Touches::everything()), ..self }
@@ -350,7 +350,7 @@ impl FinalMessage for ChatTemplateRenderer {
         let answer = messages.last().filter(is_models).ok_or_else(nothing_to_score)?;
         let last = messages.len() - 1;
         self.write(Chat { messages: &messages[..last], ..chat }, segments)?;
-        segments.said(&answer.content, last as u32);
+        segments.message(&answer.content, last as u32);
         Ok(())
     }
 }

@@ -28,7 +28,7 @@ pub struct ConversationRenderer {
     pub literal_labels: bool,
     stop: StopCriteria,
     used: Vec<TokenId>,
-    template_text: TemplateCut,
+    template_cut: TemplateCut,
 }
 
 /// A message of the template itself.
@@ -55,7 +55,7 @@ impl ConversationRenderer {
         }
         Ok(Self {
             stop: stop(template, tokenizer)?,
-            template_text: TemplateCut::compiled(compiler.open_seams),
+            template_cut: TemplateCut::compiled(compiler.open_seams),
             used: compiler.used.into_iter().collect(),
             ..renderer
         })
@@ -109,7 +109,7 @@ impl ConversationRenderer {
             literal_labels: false,
             stop: StopCriteria::default(),
             used: Vec::new(),
-            template_text: TemplateCut::Cut,
+            template_cut: TemplateCut::Cut,
         })
     }
 
@@ -217,8 +217,8 @@ impl Renderer for ConversationRenderer {
         self.used.clone()
     }
 
-    fn template_text(&self) -> TemplateCut {
-        self.template_text
+    fn template_cut(&self) -> TemplateCut {
+        self.template_cut
     }
 }
 

@@ -64,7 +64,7 @@ impl<'a> Said<'a> {
 pub(super) fn messages(messages: &[ChatMessage]) -> Result<Vec<Said<'_>>> {
     let mut said = Vec::with_capacity(messages.len());
     for (index, ChatMessage { role, content, .. }) in messages.iter().enumerate() {
-        said.push(Said::new(role, Some(content.said()), index).at(Place::Message(index))?);
+        said.push(Said::new(role, Some(content.content_ref()), index).at(Place::Message(index))?);
     }
     Ok(said)
 }
@@ -98,5 +98,5 @@ fn of(message: &Message, index: usize, is_first: bool) -> Result<Said<'_>> {
         ("SYSTEM", Some(fallback)) if !is_first => fallback,
         (role, _) => role,
     };
-    Said::new(openai_role(role).unwrap_or(role), message.prompt.said(), index)
+    Said::new(openai_role(role).unwrap_or(role), message.prompt.content_ref(), index)
 }

@@ -163,7 +163,7 @@ fn scored_tokens_are_those_of_its_models() {
                 let text = tokens.text.as_deref().expect("it was asked for");
                 let (before, continuation) = text.split_at(text.len() - bytes);
                 pairs.push((file.clone(), before.to_owned(), continuation.to_owned()));
-                built.push((tokens.labels_behind(context).ok(), tokens.input_ids, asked.others.is_empty()));
+                built.push((tokens.labels_after_context(context).ok(), tokens.input_ids, asked.others.is_empty()));
             }
         }
     }

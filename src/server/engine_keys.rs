@@ -2,7 +2,7 @@
 
 /// An engine's names for the parameters of a request, and the values that have no effect.
 #[derive(Debug)]
-pub(super) struct Engine {
+pub(super) struct EngineKeys {
     /// Its name in messages.
     pub(super) name: &'static str,
     /// The key of the limit on new tokens.

@@ -1,12 +1,12 @@
 //! Finding out how many units must go, by an estimate where it proves right, and else by trying.
 
-use crate::dataset::fewest_dropped;
 use crate::error::Result;
+use crate::fewest_dropped::fewest_dropped;
 
 /// The first number of units, not zero, without which no more than `limit` tokens are left; `tokens` counts them, the last
 /// time for this number, or for all units if there is none. `estimates` says how many are probably left without each number
 /// of units, from none on.
-pub(super) fn fewest_to_drop(
+pub(super) fn fewest_dropped_by_estimate(
     most: usize,
     estimates: &[usize],
     limit: usize,
