@@ -37,5 +37,6 @@ pages! {
     template = "docs/template.md";
     truncate = "docs/truncate.md";
     turns = "docs/turns.md";
+    verification = "docs/verification.md";
     view = "docs/view.md";
 }

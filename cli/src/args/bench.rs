@@ -9,8 +9,8 @@ use metatok::dataset::records::InputFormat;
 #[command(
     next_help_heading = "Measurement",
     after_help = "Example: metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl",
-    after_long_help = "First, the ids are compared with those of the joined string, which the library encodes. \
-Every pass over the data begins with empty caches. MB are those of the joined strings; ratios are to joining and encoding.
+    after_long_help = "First, the ids are compared with those that the library gives for the joined string. Every pass over the data begins with \
+empty caches. MB are those of the joined strings. A ratio is the speed divided by that of joining and encoding.
 
 Examples:
   metatok bench
@@ -31,7 +31,7 @@ pub(crate) struct BenchArgs {
 
     /// Conversations as JSON lines
     ///
-    /// Standard input is -, which is also read if no file is named and input is piped in. Without any input, metatok uses
+    /// - is standard input. If you name no file, metatok also reads piped input. Without any input, metatok uses
     /// the demo's conversations.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
@@ -51,9 +51,9 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Threads to use, beside one alone
+    /// Number of threads for the second measurement
     ///
-    /// Default: one per core.
+    /// The first measurement uses one thread. Default: one per core.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
     pub(crate) threads: Option<u16>,
 }

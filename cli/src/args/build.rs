@@ -52,7 +52,7 @@ pub(crate) struct BuildArgs {
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write for each prompt
+    /// Output format of each prompt
     #[arg(long, value_parser = form(), default_value = "ids", value_name = "FORM")]
     pub(crate) format: &'static OutputForm,
 
@@ -139,7 +139,7 @@ pub(crate) struct BuildArgs {
 
     /// Threads to use
     ///
-    /// Default: one per core, which is also the most. The output does not depend on the number of threads.
+    /// Default: one per core, which is also the maximum. The output does not depend on the number of threads.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
     pub(crate) threads: Option<u16>,
 
@@ -166,5 +166,8 @@ fn multiple() -> impl TypedValueParser<Value = std::num::NonZeroUsize> {
 
 #[cfg(feature = "arrays")]
 fn padding_side() -> impl TypedValueParser<Value = PaddingSide> {
-    named([("left", "Before the prompts, so that all end where the model continues"), ("right", "After them")])
+    named([
+        ("left", "Before the prompts, so that the model continues all of them at the same position"),
+        ("right", "After the prompts"),
+    ])
 }

@@ -19,13 +19,13 @@ Examples:
   metatok check --list                    what every code means"
 )]
 pub(crate) struct CheckArgs {
-    /// Also fail on this; may be repeated
+    /// Also fail on this finding; may be repeated
     ///
     /// A code, `warnings`, or `all`.
     #[arg(long, value_name = "CODE", add = complete::denied())]
     pub(crate) deny: Vec<String>,
 
-    /// Do not report this; may be repeated
+    /// Do not report this finding; may be repeated
     ///
     /// `allow` in the model file does the same.
     #[arg(long, value_name = "CODE", add = complete::allowed())]
@@ -41,8 +41,8 @@ pub(crate) struct CheckArgs {
 
     /// Report whether an output of `build` is still current
     ///
-    /// This does not look for mistakes. It compares this file of `build --fingerprint` with what would be built now from the
-    /// model, tokenizer, dataset and options given here. It does not compare the ids.
+    /// With this option, `check` does not look for mistakes. It compares the fingerprint in FILE, which `build --fingerprint`
+    /// wrote, with that of the model, tokenizer, dataset and options given here. It does not compare the ids.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["inputs", "deny", "allow", "json", "list"])]
     pub(crate) against: Option<PathBuf>,
 

@@ -28,8 +28,8 @@ pub(crate) struct Args {
     pub(crate) command: Command,
     /// Do not use the tokenizer cache
     ///
-    /// What was read of a tokenizer is kept in the folder METATOK_CACHE, by default ~/.cache/metatok, and loads several times
-    /// as fast from there.
+    /// metatok caches parsed tokenizers in the folder METATOK_CACHE, by default ~/.cache/metatok. They load several times as
+    /// fast from there.
     #[arg(long, global = true, hide_short_help = true, help_heading = heading::GENERAL, display_order = 999)]
     pub(crate) no_cache: bool,
 }
@@ -46,9 +46,9 @@ pub(crate) enum Command {
     Trim(TrimArgs),
     /// Find where the answers of two engines begin to differ
     Compare(CompareArgs),
-    /// Have prompts answered by a server, or in this process (feature `candle`)
+    /// Get answers to prompts from a server, or in this process (feature `candle`)
     ///
-    /// Builds, generates and trims in one command. Without --url, metatok must be built with the feature `candle`.
+    /// Builds prompts, generates answers and trims them in one command. Without --url, metatok must be built with the feature `candle`.
     Run(RunArgs),
     /// Count how many answers are right
     Score(ScoreArgs),
@@ -66,15 +66,15 @@ pub(crate) enum Command {
     Datasets(DatasetsArgs),
     /// Turn a tokenizer's chat template into a model file, and compare the two
     Import(ImportArgs),
-    /// Find where the prompts of two models differ, or of a model and its chat template
+    /// Find where the prompts of two models, or of a model and its chat template, differ
     Diff(DiffArgs),
     /// Turn a FastChat conversation template into a model file
     Convert(ConvertArgs),
     /// Measure how fast prompts are built
     ///
-    /// Compares building your prompts with joining strings and encoding them.
+    /// Compares metatok's speed with that of joining strings and encoding them.
     Bench(BenchArgs),
-    /// Print what a shell needs to complete metatok's arguments
+    /// Print a script that completes metatok's arguments in a shell
     #[command(after_help = "Bash, in ~/.bashrc:            source <(metatok completions bash)
 Zsh, in ~/.zshrc:              source <(metatok completions zsh)
 Fish, in config.fish:          metatok completions fish | source")]

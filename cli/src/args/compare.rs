@@ -10,9 +10,9 @@ use metatok::compare::DEFAULT_CONTEXT;
 /// How differences are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum CompareFormat {
-    /// A line of JSON for each
+    /// A line of JSON for each difference
     Jsonl,
-    /// For people: the text before each, and both answers from there on
+    /// For reading: the text before each difference, and both answers from there on
     Text,
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum CompareFormat {
 #[command(
     next_help_heading = heading::OUTPUT,
     after_help = "Example: metatok compare --model qwen3 vllm.jsonl sglang.jsonl",
-    after_long_help = "Lines of input have any of the formats that `metatok trim` reads, or its own. Answers are found by id, repeat, turn and choice, \
+    after_long_help = "Lines of input have any of the formats that `metatok trim` reads or writes. Answers are matched by id, repeat, turn and choice, \
 in any order. The answers of A are kept in memory; those of B are read line by line.
 
 A line of JSON is an answer that differs: first_difference is the index of the first token that differs, or {\"byte\": n} if one \
@@ -49,13 +49,13 @@ pub(crate) struct CompareArgs {
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
-    /// How differences are written
+    /// Output format of differences
     ///
     /// Default: text on a terminal, else jsonl.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<CompareFormat>,
 
-    /// Write answers that are equal too
+    /// Also write answers that are equal
     #[arg(long)]
     pub(crate) all: bool,
 
@@ -67,7 +67,7 @@ pub(crate) struct CompareArgs {
 
     /// Prefix of request ids, removed from the answers' ids
     ///
-    /// ID- is removed from the front of the ids. If each engine had its own prefix, give the option twice.
+    /// `ID-` is removed from the beginning of the ids. If each engine had its own prefix, give the option twice.
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub(crate) run_id: Vec<String>,
 

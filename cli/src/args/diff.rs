@@ -22,8 +22,8 @@ Examples:
 pub(crate) struct DiffArgs {
     /// Conversations to compare
     ///
-    /// Standard input is -. Without any, they are generated: with and without a system message, of one to four turns, with
-    /// outer blanks, empty contents, thoughts and markup.
+    /// - is standard input. Without any, metatok generates conversations: with and without a system message, with one to four
+    /// turns, with outer white space, empty contents, thoughts and markup.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -31,13 +31,13 @@ pub(crate) struct DiffArgs {
     #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
     pub(crate) model: String,
 
-    /// Tokenizer of both, if not the model's own
+    /// Tokenizer for both, if not the model's own
     #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
     pub(crate) tokenizer: Option<String>,
 
     /// Compare with this, not with the tokenizer's chat template
     ///
-    /// Another model, or a file of Jinja.
+    /// Another model, or a Jinja file.
     #[arg(long, value_name = "FILE|NAME|REPO", add = complete::models())]
     pub(crate) with: Option<String>,
 

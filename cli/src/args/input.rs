@@ -21,17 +21,17 @@ const MANY: i64 = 1 << 20;
 pub(crate) struct InputArgs {
     /// Conversations, or with --dataset rows
     ///
-    /// Both are JSON lines or one JSON list, compressed or not. Rows may also be CSV, TSV or Parquet. - is standard input,
-    /// which is also read if no file is named and input is piped in. hf://datasets/ORG/NAME/PATH is a file of the Hugging
-    /// Face Hub. Without any input, metatok uses the demo's conversations (`check` uses none).
+    /// Both are JSON lines or one JSON list, compressed or not. Rows may also be CSV, TSV or Parquet. - is standard input; if
+    /// you name no file, metatok also reads piped input. hf://datasets/ORG/NAME/PATH is a file of the Hugging Face Hub.
+    /// Without any input, metatok uses the demo's conversations (`check` uses none).
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// How rows become prompts: a dataset file, or a built-in one
     ///
-    /// `metatok datasets` lists the built-in ones. A file is TOML or JSON with OpenCompass's reader_cfg and infer_cfg. The
-    /// input is then rows. For `build` it may be a folder of such files or a JSON list of them. FILE is then the folder of
-    /// the rows, with ABBR.jsonl for each, and --output is the folder to write ABBR.jsonl to.
+    /// `metatok datasets` lists the built-in ones. A file is TOML or JSON with OpenCompass's reader_cfg and infer_cfg.
+    /// With this option, the input is rows. For `build` it may also be a folder of such files, or a JSON list of datasets.
+    /// FILE is then the folder of the rows, with one ABBR.jsonl for each dataset, and --output is the folder to write to.
     #[arg(short, long, value_name = "FILE|NAME", help_heading = heading::DATASET, add = complete::datasets())]
     pub(crate) dataset: Option<PathBuf>,
 
@@ -75,15 +75,15 @@ pub(crate) struct InputArgs {
 
     /// Columns of the row to write with each prompt
     ///
-    /// They are written under "columns". `run` and `trim` write them too, so that answers have their references.
+    /// They are written under "columns". `run` and `trim` write them too, so each answer comes with its reference.
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) keep: Vec<String>,
 
-    /// Ask the dataset's judge about a model's answers to the rows
+    /// Build prompts for the dataset's judge, about the answers in FILE
     ///
-    /// JSON lines of text and of the prompt's id (and repeat, turn). The prompts are those of the judge that the dataset's
-    /// eval_cfg names. Repeat this option to let the judge compare models. For several datasets it is the folder of
-    /// ABBR.jsonl.
+    /// FILE has JSON lines with the text of an answer and the prompt's id (and repeat, turn). The dataset's eval_cfg names
+    /// the judge. Repeat this option to let the judge compare models. For several datasets, FILE is a folder with one
+    /// ABBR.jsonl for each.
     #[arg(long, value_name = "FILE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) judge: Vec<PathBuf>,
 
@@ -92,7 +92,7 @@ pub(crate) struct InputArgs {
 
     /// Remove the model's thoughts from its answers
     ///
-    /// A judge or a later turn does not see the text up to `</think>`.
+    /// The judge and later turns then do not see the text up to `</think>`.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) strip_thoughts: bool,
 
@@ -100,16 +100,16 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "N", value_parser = at_least_one())]
     pub(crate) limit: Option<usize>,
 
-    /// Tokens that fit in the model's context
+    /// Length of the model's context, in tokens
     ///
-    /// Examples are dropped from the end of a row's prompt until it fits, unless `--truncate` names what to drop,
-    /// which it can do for conversations too.
+    /// If the prompt of a row is too long, examples are dropped from its end until it fits. `--truncate` selects what to
+    /// drop instead, for conversations too.
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_seq_len: Option<usize>,
 
-    /// Tokens that an answer may have
+    /// Maximum number of tokens of an answer
     ///
-    /// --max-seq-len leaves room for them, and requests for engines have this limit. A row's own max_out_len takes
+    /// --max-seq-len reserves this many tokens, and requests for engines have this limit. A row's own max_out_len takes
     /// precedence.
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_out_len: Option<usize>,
@@ -120,17 +120,17 @@ pub(crate) struct InputArgs {
     #[arg(long, value_parser = infer_mode(), value_name = "MODE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) infer_mode: Option<InferMode>,
 
-    /// Drop silently what AISBench drops
+    /// Silently drop what AISBench drops
     ///
-    /// Without this option, the following are errors: text outside the tags of a multimodal content, parts next to
-    /// a prompt or for a model that only accepts text, examples without a place.
+    /// Without this option, the following are errors: text outside the tags of multimodal content, parts next to a prompt or
+    /// for a model that only accepts text, examples for which the template has no place.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) compat: bool,
 
     /// Give rows the types that Hugging Face `datasets` gives them
     ///
-    /// This is how the references see rows: with the columns of the first row, None for missing values, numbers of one
-    /// type, and the columns subdivision and idx. All rows are read before the first prompt is built.
+    /// The references see rows in this form: with the columns of the first row, None for missing values, numbers of one type,
+    /// and the columns subdivision and idx. metatok reads all rows before it builds the first prompt.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) arrow_compat: bool,
 
@@ -140,16 +140,16 @@ pub(crate) struct InputArgs {
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) strict: bool,
 
-    /// Longest text of a row once its columns are filled in, in bytes
+    /// Maximum size of a row's text after its columns are filled in, in bytes
     ///
-    /// This counts all prompts of the row together. Columns may contain fields for one another, so that a small row could
-    /// fill the memory. Default: 16 MiB.
+    /// This counts all prompts of the row together. Columns may contain fields for one another, so without a limit a small
+    /// row could fill the memory. Default: 16 MiB.
     #[arg(long, value_name = "N", value_parser = row_bytes(), requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) max_row_bytes: Option<usize>,
 
-    /// Format of a conversation
+    /// Format of the conversations
     ///
-    /// auto recognizes it by its keys.
+    /// auto recognizes the format of each by its keys.
     #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", conflicts_with = "dataset", hide_short_help = true)]
     pub(crate) input_format: InputFormat,
 
@@ -188,7 +188,7 @@ impl InputArgs {
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::INPUT)]
 pub(crate) struct ReadArgs {
-    /// Longest line to read, in bytes
+    /// Maximum length of an input line, in bytes
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_LINE_BYTES, value_parser = at_least_one(), hide_short_help = true)]
     pub(crate) max_line_bytes: usize,
 }
@@ -199,8 +199,8 @@ pub(crate) struct ReadArgs {
 pub(crate) struct AnswersArgs {
     /// The model's answers to earlier turns
     ///
-    /// For --infer-mode every: JSON lines of the prompt's id and turn, with token_ids, text, or an error. Each dialogue is
-    /// built up to its first turn without an answer.
+    /// For --infer-mode every. FILE has JSON lines with the prompt's id and turn, and token_ids, text, or an error. Each
+    /// dialogue is built up to its first turn without an answer.
     #[arg(long, value_name = "FILE", requires = "dataset", conflicts_with = "judge", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
 }
@@ -222,7 +222,7 @@ fn layout() -> impl TypedValueParser<Value = Layout> {
 /// The formats of conversations.
 pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
     named([
-        ("auto", "Recognized by its keys"),
+        ("auto", "Recognized by the keys of each record"),
         ("messages", "\"messages\": OpenAI-style messages, or a prompt list"),
         ("sharegpt", "\"conversations\": turns of \"from\" and \"value\""),
         ("alpaca", "\"instruction\", \"input\" and \"output\""),
@@ -239,7 +239,10 @@ pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
 fn infer_mode() -> impl TypedValueParser<Value = InferMode> {
     named([
         ("every", "All turns; earlier turns have the model's own answers"),
-        ("every_empty", "The empty turns; earlier turns have the dataset's answers, or else the model's own"),
+        (
+            "every_empty",
+            "Turns without an answer in the dataset; earlier turns have its answers, or else the model's own",
+        ),
         ("every_with_gt", "All turns; earlier turns have the dataset's answers"),
         ("last", "The last turn; earlier turns have the dataset's answers"),
     ])

@@ -10,9 +10,9 @@ use crate::args::{complete, heading};
 pub(crate) struct ModelArgs {
     /// Built-in model, model file, or repository
     ///
-    /// Without it, the chat template of --tokenizer is used. `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works
-    /// if a built-in model claims it, such as Qwen/Qwen3-8B. Without both options, a command without any input uses the demo,
-    /// and --format messages needs neither.
+    /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works if a
+    /// built-in model claims it, such as Qwen/Qwen3-8B. Without this option, metatok uses the chat template of --tokenizer.
+    /// Without both options, a command without any input uses the demo. --format messages needs neither.
     #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
     pub(crate) model: Option<String>,
 
@@ -25,21 +25,21 @@ pub(crate) struct ModelArgs {
 
     /// Chat template instead of the model's
     ///
-    /// A file of Jinja, or the name of one of the tokenizer's chat templates. Without a model, it is the tokenizer's own chat
-    /// template. Only the model's tokenizer is used.
+    /// A Jinja file, or the name of one of the tokenizer's chat templates. Only the tokenizer of --model is then used. Without
+    /// this option and --model, metatok uses the tokenizer's default chat template.
     #[arg(long, value_name = "FILE|NAME", conflicts_with = "conversation", hide_short_help = true)]
     pub(crate) chat_template: Option<String>,
 
     /// Variables of the chat template, as a JSON object
     ///
-    /// For example {"enable_thinking": false}. A record's own chat_template_kwargs come first.
+    /// For example {"enable_thinking": false}. A record's own chat_template_kwargs take precedence.
     #[arg(long, value_name = "JSON", visible_alias = "chat-template-kwargs", value_parser = object, hide_short_help = true)]
     pub(crate) template_kwargs: Option<Map<String, Value>>,
 
     /// FastChat template instead of the model's
     ///
-    /// A FastChat or UltraFeedback template replaces the model's own; only the model's tokenizer is used. It is built in
-    /// (`metatok models` lists them) or a file.
+    /// A FastChat or UltraFeedback template, either a file or a built-in one (`metatok models` lists them). Only the tokenizer
+    /// of --model is then used.
     #[arg(long, value_name = "FILE|NAME", add = complete::conversations())]
     pub(crate) conversation: Option<String>,
 }

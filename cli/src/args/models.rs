@@ -19,7 +19,7 @@ pub(crate) struct ModelsArgs {
     #[arg(value_name = "NAME", help_heading = heading::ARGUMENTS, add = complete::all_templates())]
     pub(crate) name: Option<String>,
 
-    /// Print JSON: a list of all, or the one as a model file
+    /// Print JSON: a list of all models, or the named one as a model file
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -17,9 +17,9 @@ pub(crate) struct PromptArgs {
 
     /// Add BOS and EOS: auto, always or never
     ///
-    /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what the
-    /// template already writes, and adds nothing after a prompt to continue. always adds them even where that doubles one or
-    /// ends the prompt, like Hugging Face. Default: the model file's setting, or auto.
+    /// These are the special tokens that the tokenizer's post-processor puts around a text. auto adds them, unless the template
+    /// already writes them, and adds nothing after a prompt to continue. always adds them in any case, like Hugging Face.
+    /// Default: the model file's setting, or auto.
     #[arg(long, value_parser = special_tokens(), value_name = "WHEN", hide_possible_values = true)]
     pub(crate) special_tokens: Option<AddSpecialTokens>,
 
@@ -33,8 +33,9 @@ pub(crate) struct PromptArgs {
 pub(crate) struct TemplateArgs {
     /// Prompts to continue, or texts to score
     ///
-    /// gen asks for the next answer, ppl gives the whole text. A last answer in the input is left out by gen; a chat template
-    /// keeps it and asks for another one. Default: the mode of the dataset's inferencer, or gen.
+    /// gen ends the prompt where the model answers next. ppl writes the whole conversation, for scoring. If the last message is
+    /// an answer, gen leaves it out with a meta template; a chat template keeps it and asks for another one. Default: the mode
+    /// of the dataset's inferencer, or gen.
     #[arg(long, value_parser = mode(), value_name = "gen|ppl", hide_possible_values = true)]
     pub(crate) mode: Option<Mode>,
 
@@ -53,15 +54,16 @@ pub(crate) struct TemplateArgs {
 
     /// Whether messages may write control tokens
     ///
-    /// As data, `<|im_end|>` in a message is ordinary text. Trusted content is treated like template text, as other systems
-    /// do.
+    /// With data, `<|im_end|>` in a message is ordinary text. With trusted, content is treated like template text, as in other
+    /// systems.
     #[arg(long, value_parser = content(), value_name = "data|trusted", hide_possible_values = true)]
     pub(crate) content: Option<ContentTrust>,
 
-    /// Never build by a meta template made of the chat template
+    /// Always run the chat template, even for large inputs
     ///
-    /// In a large input, plain chats are built by a meta template, if that gives the same ids as the chat template for all
-    /// generated conversations. One in 256 prompts is built both ways and compared.
+    /// Without this option, metatok derives a meta template from the chat template for large inputs, and builds plain chats
+    /// with it if both give the same ids for all generated conversations. One in 256 prompts is built both ways and
+    /// compared.
     #[arg(long, hide_short_help = true)]
     pub(crate) always_render: bool,
 
@@ -97,13 +99,13 @@ pub(crate) struct TemplateArgs {
 pub(crate) struct StopArgs {
     /// Another id to stop at; may be repeated
     ///
-    /// It is added to those of the model file and the tokenizer's files.
+    /// metatok adds it to the stop ids of the model file and the tokenizer's files.
     #[arg(long, value_name = "ID", allow_negative_numbers = true)]
     pub(crate) stop_id: Vec<i64>,
 
     /// Another string to stop at; may be repeated
     ///
-    /// It is added to those of the model file.
+    /// metatok adds it to the stop strings of the model file.
     #[arg(long, value_name = "TEXT", value_parser = stop_string)]
     pub(crate) stop: Vec<String>,
 }
@@ -131,13 +133,16 @@ fn wrapper() -> impl TypedValueParser<Value = ChatWrapper> {
 /// Whether the tokenizer's own special tokens are added.
 pub(crate) fn special_tokens() -> impl TypedValueParser<Value = AddSpecialTokens> {
     named([
-        ("auto", "Add them, but do not double what the template writes"),
-        ("always", "Add them even if that doubles one, like Hugging Face"),
+        ("auto", "Add them, unless the template already writes them"),
+        ("always", "Add them in any case, like Hugging Face"),
         ("never", "Only what the template writes"),
     ])
 }
 
 /// Whether a text may write control tokens.
 pub(crate) fn content() -> impl TypedValueParser<Value = ContentTrust> {
-    named([("data", "No: control tokens in it are text"), ("trusted", "Yes: it is treated like template text")])
+    named([
+        ("data", "No: control tokens in the text are ordinary text"),
+        ("trusted", "Yes: the text is treated like template text"),
+    ])
 }

@@ -9,31 +9,32 @@ use serde_json::Value;
 pub(crate) struct RequestArgs {
     /// Sample tokens at this temperature
     ///
-    /// Logits are divided by it. 0 takes the likeliest token. Default: the dataset's temperature, or 0.
+    /// 0 always takes the likeliest token. Other values divide the logits. Default: the dataset's temperature, or 0.
     #[arg(long, value_name = "T", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) temperature: Option<f64>,
 
     /// Sample only from the likeliest tokens whose probabilities add up to P
     ///
-    /// Default: the dataset's, or 1, which is all tokens.
+    /// Default: the dataset's value, or 1 (all tokens).
     #[arg(long, value_name = "P", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) top_p: Option<f64>,
 
     /// Sample only from the K likeliest tokens
     ///
-    /// Default: the dataset's, or all tokens.
+    /// Default: the dataset's value, or all tokens.
     #[arg(long, value_name = "K", value_parser = top_k(), hide_short_help = true)]
     pub(crate) top_k: Option<i64>,
 
     /// Seed for sampling
     ///
-    /// In `run`, samples depend on this and on the line's number; its default is 0. A server has a seed of its own if none is given.
+    /// In `run`, samples depend on the seed and on the line's number, and the default seed is 0. Without this option, a server
+    /// uses its own seed.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
 
-    /// A further key of each request, with its value as JSON; may be repeated
+    /// Another key of each request, with its value as JSON; may be repeated
     ///
-    /// It replaces a key that the form writes. A string has quotes of its own: --param 'K="text"'.
+    /// It replaces a key of the same name. Write a string with its quotes: --param 'K="text"'.
     #[arg(long = "param", value_name = "K=JSON", value_parser = param, hide_short_help = true)]
     pub(crate) params: Vec<(String, Value)>,
 }
@@ -51,7 +52,7 @@ impl RequestArgs {
 pub(crate) struct RunIdArgs {
     /// Prefix of request ids
     ///
-    /// Two runs on one server then have no id in common. A request's id is ID-ROW. From the ids of answers, ID- is removed.
+    /// A request's id is then ID-ROW, so two runs on one server have no ids in common. `ID-` is removed from the ids of answers.
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub(crate) run_id: Option<String>,
 }

@@ -15,12 +15,12 @@ use metatok::truncate::Truncation;
 finish_reason, the stop that ends it, and the ids from there on. An answer has at most --max-out-len tokens, or its row's own \
 limit, or 512.
 
-With --url, a server answers, and --engine says which kind it is. Its tokenizer is compared with the model's first.
+With --url, a server answers, and --engine names its kind. metatok first compares the server's tokenizer with the model's.
 
-With --output, each answer is written to FILE.partial as soon as it is complete. FILE appears, in the order of the input, when \
-all are. To resume an interrupted run, add --resume to the same arguments; the file is the same byte for byte.
+With --output, each answer is written to FILE.partial as soon as it is complete. When all are complete, FILE appears, in the \
+order of the input. To resume an interrupted run, add --resume to the same arguments; FILE is then the same byte for byte.
 
-Exit codes: 0 success, 1 some rows were rejected, failed, or one stopped the run, 2 any other error.
+Exit codes: 0 success, 1 rows were rejected or failed, or one stopped the run, 2 any other error.
 
 Examples:
   metatok run                                  the demo's questions, answered
@@ -39,7 +39,7 @@ pub(crate) struct RunArgs {
 
     /// Sample as the model's generation_config.json says
     ///
-    /// This sets the temperature, top-p, top-k and the repetition penalty. Options and the dataset replace its values.
+    /// This sets the temperature, top-p, top-k and the repetition penalty. Options and the dataset override these values.
     #[arg(long, conflicts_with = "url", hide_short_help = true)]
     pub(crate) generation_config: bool,
 
@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value = "cpu", value_name = "DEVICE", hide_short_help = true)]
     pub(crate) device: String,
 
-    /// How many lines of input to answer at a time
+    /// How many lines of input to answer at the same time
     #[arg(long, value_name = "N", default_value = "16", value_parser = positive, hide_short_help = true)]
     pub(crate) batch_size: std::num::NonZeroUsize,
 
@@ -69,7 +69,7 @@ pub(crate) struct RunArgs {
 
     /// Print the answers as they grow
     ///
-    /// They go to standard error, one after another.
+    /// Answers go to standard error, one after another.
     #[arg(long, conflicts_with = "batch_size", help_heading = heading::OUTPUT)]
     pub(crate) stream: bool,
 
@@ -87,7 +87,7 @@ pub(crate) struct RunArgs {
 
     /// What to drop if a prompt is too long
     ///
-    /// Too long for --max-seq-len or for the model's context; see `build`.
+    /// This applies to prompts that are too long for --max-seq-len or for the model's context; see `build`.
     #[arg(long, value_parser = truncation(), value_name = "WHAT", help_heading = heading::LENGTH)]
     pub(crate) truncate: Option<Truncation>,
 

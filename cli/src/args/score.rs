@@ -25,20 +25,21 @@ Examples:
 pub(crate) struct ScoreArgs {
     /// Answers with the columns of their rows; each file is a dataset
     ///
-    /// Standard input is -, which is also read if no file is named and input is piped in.
+    /// - is standard input. If you name no file, metatok also reads piped input.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Column of the right answer
     ///
-    /// A list has several right answers. For the answer to a turn, it is the list of the turns' right answers.
+    /// A list in this column gives several right answers. For a dialogue, it gives the right answer to each turn.
     #[arg(short, long, value_name = "COLUMN", help_heading = COMPARISON)]
     pub(crate) reference: String,
 
     /// Pick each row's label by the likelihood of these texts
     ///
-    /// This is the output of `metatok build --labels` for a dataset with PPLInferencer or LLInferencer. The answers are those
-    /// of vLLM or SGLang to its requests (--format vllm, vllm-generate or sglang), with the log-probabilities of the tokens.
+    /// FILE is the output of `metatok build --labels` for a dataset with PPLInferencer or LLInferencer. The answers are those of
+    /// vLLM or SGLang to the requests for the same rows (--format vllm, vllm-generate or sglang), with the log-probabilities
+    /// of the tokens.
     #[arg(long, value_name = "FILE", help_heading = COMPARISON)]
     pub(crate) texts: Option<PathBuf>,
 
@@ -52,12 +53,12 @@ pub(crate) struct ScoreArgs {
 
     /// Compare only what this regular expression finds in an answer
     ///
-    /// This is the first group that takes part, or the whole match if there are no groups. The syntax is that of Rust's
-    /// regex.
+    /// The first group that matches is compared, or the whole match if there are no groups. The syntax is that of Rust's regex
+    /// crate.
     #[arg(long, value_name = "REGEX", help_heading = COMPARISON)]
     pub(crate) pattern: Option<String>,
 
-    /// The same for references
+    /// Compare only what this regular expression finds in a reference
     #[arg(long, value_name = "REGEX", help_heading = COMPARISON)]
     pub(crate) reference_pattern: Option<String>,
 
@@ -75,8 +76,8 @@ pub(crate) struct ScoreArgs {
 
     /// Write each answer with what was found in it
     ///
-    /// The file has the input's lines with found and correct; with --texts, a line for each row, with the scores of its
-    /// labels. It appears only when it is complete.
+    /// The file has the input's lines, with the keys found and correct. With --texts, it has a line for each row, with the
+    /// scores of its labels. It appears only when it is complete.
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
@@ -95,9 +96,9 @@ const COMPARISON: &str = "Comparison";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
-    /// As texts, without the white space around them
+    /// As texts, without outer white space
     Exact,
-    /// By the last number of each, whatever its commas and zeros
+    /// By the last number of each, ignoring commas and redundant zeros
     Number,
     /// By the label that the answer settles on; if two are left, none is found
     Choice,

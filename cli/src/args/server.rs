@@ -16,25 +16,25 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "URL", requires = "engine", conflicts_with_all = ["weights", "device", "batch_size", "stream"])]
     pub(crate) url: Option<String>,
 
-    /// Which server it is
+    /// Kind of server
     #[arg(long, value_name = "NAME", requires = "url", value_parser = protocol())]
     pub(crate) engine: Option<&'static Protocol>,
 
-    /// How many requests to send at a time
+    /// How many requests to send at the same time
     ///
-    /// Default: as many as the server answers at a time if it reports that, or 64.
+    /// Default: the number that the server reports, or 64.
     #[arg(long, value_name = "N", requires = "url", value_parser = positive, hide_short_help = true)]
     pub(crate) concurrency: Option<NonZeroUsize>,
 
-    /// Take the key from this environment variable
+    /// Take the API key from this environment variable
     ///
-    /// It is sent as a bearer token, and never shown or written, even if the server repeats it in a message.
+    /// metatok sends the key as a bearer token. It never shows or writes it, even if the server repeats it in a message.
     #[arg(long, value_name = "NAME", requires = "url", hide_short_help = true)]
     pub(crate) api_key_env: Option<String>,
 
     /// Send this header, as NAME: VALUE
     ///
-    /// Its value is never shown or written, even if the server repeats it in a message.
+    /// metatok never shows or writes its value, even if the server repeats it in a message.
     #[arg(long, value_name = "HEADER", requires = "url", hide_short_help = true)]
     pub(crate) header: Vec<String>,
 
@@ -46,34 +46,34 @@ pub(crate) struct ServerArgs {
 
     /// How many seconds to wait until the server is ready
     ///
-    /// It may take as long again to say what it serves, and to tokenize a text.
+    /// The next two steps may each take as long again: asking for the model, and having the server tokenize a text.
     #[arg(long, value_name = "S", requires = "url", default_value = "60", value_parser = seconds, hide_short_help = true)]
     pub(crate) ready_timeout: std::time::Duration,
 
     /// Seconds without new data after which a request fails
     ///
-    /// A server that has too many requests may send them away for as long.
+    /// A server that is overloaded may also reject all requests for this long before they fail.
     #[arg(long, value_name = "S", requires = "url", default_value = "300", value_parser = seconds, hide_short_help = true)]
     pub(crate) idle_timeout: std::time::Duration,
 
     /// How often to send a failed request again
     ///
-    /// After a broken connection, an invalid answer, and if the server answers 408 or 5xx.
+    /// metatok repeats a request after a broken connection, an invalid answer, or a status of 408 or 5xx.
     #[arg(long, value_name = "N", requires = "url", default_value_t = 5, hide_short_help = true)]
     pub(crate) retries: u32,
 
     /// Stop after this many failures in a row
     ///
-    /// A failure is a request without an answer after all retries, or a check that finds the server down. A request that
-    /// the server refuses is not one.
+    /// A failure is a request without an answer after all retries, or a check that finds the server down. A request that the
+    /// server rejects does not count.
     #[arg(long, value_name = "N", requires = "url", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub(crate) max_consecutive_errors: u32,
 
-    /// With --resume, send requests again that have an error instead of an answer
+    /// With --resume, repeat the requests that have an error instead of an answer
     #[arg(long, requires_all = ["url", "resume"], hide_short_help = true)]
     pub(crate) retry_errors: bool,
 
-    /// Write what the server sent beside each answer
+    /// Write the server's raw events with each answer
     #[arg(long, requires = "url", hide_short_help = true)]
     pub(crate) keep_raw: bool,
 }

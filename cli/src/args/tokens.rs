@@ -16,15 +16,15 @@ use metatok::tokenizer::AddSpecialTokens;
   metatok encode --model qwen3 --content data '<|im_end|> is text here'"
 )]
 pub(crate) struct EncodeArgs {
-    /// Texts, each of which gives a list of ids
+    /// Texts; each gives a list of ids
     ///
-    /// Without any, or with -, standard input is one text, including its last line end.
+    /// Without any, or with -, metatok reads standard input as one text, including its last line end.
     #[arg(value_name = "TEXT", help_heading = heading::ARGUMENTS)]
     pub(crate) texts: Vec<String>,
 
-    /// Each line of standard input is a text
+    /// Read each line of standard input as a text
     ///
-    /// Its line end is not part of it.
+    /// The line end is not part of the text.
     #[arg(long, conflicts_with = "texts")]
     pub(crate) lines: bool,
 
@@ -47,7 +47,7 @@ pub(crate) struct EncodeArgs {
 pub(crate) struct DecodeArgs {
     /// Token ids: numbers, or a JSON list
     ///
-    /// Without any, or with -, they come from standard input, where each line or JSON list gives a text.
+    /// Without any, or with -, metatok reads them from standard input. Each line or JSON list gives a text.
     #[arg(value_name = "ID", help_heading = heading::ARGUMENTS, allow_negative_numbers = true)]
     pub(crate) ids: Vec<String>,
 
@@ -81,7 +81,7 @@ Examples:
 pub(crate) struct CountArgs {
     /// Text files
     ///
-    /// Standard input is -, which is also read if no file is named.
+    /// - is standard input, which is also read if you name no file.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -99,13 +99,13 @@ pub(crate) struct CountArgs {
     group(clap::ArgGroup::new("whose").required(true).multiple(true).args(["model", "tokenizer"]))
 )]
 pub(crate) struct TokenizerArgs {
-    /// The tokenizer of this model
+    /// Use the tokenizer of this model
     ///
     /// A built-in model (`metatok models` lists them), a model file, or a repository that a built-in model claims.
     #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
     pub(crate) model: Option<String>,
 
-    /// This tokenizer
+    /// Use this tokenizer
     ///
     /// A directory, a tokenizer.json file, a built-in model, or a repository of the Hugging Face Hub (org/name or
     /// org/name@revision).
@@ -119,15 +119,15 @@ pub(crate) struct TokenizerArgs {
 pub(crate) struct TextArgs {
     /// Whether the text may write control tokens
     ///
-    /// As trusted text, `<|im_end|>` is the control token, as in a template. As data it is ordinary text, as in the messages
-    /// of `build`.
+    /// With trusted, `<|im_end|>` is the control token, as in a template. With data, it is ordinary text, as in the messages of
+    /// `build`.
     #[arg(long, value_parser = content(), default_value = "trusted", value_name = "data|trusted", hide_possible_values = true)]
     pub(crate) content: ContentTrust,
 
     /// Add BOS and EOS: auto, always or never
     ///
-    /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what the
-    /// text already has.
+    /// These are the special tokens that the tokenizer's post-processor puts around a text. auto adds
+    /// them, unless the text already has them.
     #[arg(long, value_parser = special_tokens(), value_name = "WHEN", default_value = "never", hide_possible_values = true)]
     pub(crate) special_tokens: AddSpecialTokens,
 }

@@ -8,9 +8,9 @@ use crate::args::{ModelArgs, ReadArgs, RunIdArgs, StopArgs, heading, output_file
 #[command(
     next_help_heading = heading::OUTPUT,
     after_help = "Example: metatok trim --model qwen3 answers.jsonl",
-    after_long_help = "A line of input is an answer as vLLM, SGLang, llama.cpp or OpenAI's batch API gives it, or {\"id\": 0, \"token_ids\": […]}, as an \
-engine generated them, or {\"id\": 0, \"text\": \"…\"}. It may also have the prompt's input_ids, if the engine repeats them before the \
-answer, and text and finish_reason as the engine gave them. A line of output has the same up to the stop; the rest is its tail.
+    after_long_help = "A line of input is an answer in the format of vLLM, SGLang, llama.cpp or OpenAI's batch API, or {\"id\": 0, \"token_ids\": […]} \
+with the generated ids, or {\"id\": 0, \"text\": \"…\"}. It may also have the prompt's input_ids, if the engine repeats them before \
+the answer, and the engine's text and finish_reason. A line of output has the answer up to the stop; tail has the rest.
 
 Exit codes: 0 success, 1 a line is wrong, has an error in place of an answer, or --validate finds a problem, 2 any other error.
 
@@ -26,7 +26,7 @@ pub(crate) struct TrimArgs {
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
-    /// Show what stops each answer, and where it is declared
+    /// Show what stops each answer, and which source declares that stop
     #[arg(long)]
     pub(crate) explain: bool,
 
@@ -43,7 +43,7 @@ pub(crate) struct TrimArgs {
 
     /// Keep special tokens in the text
     ///
-    /// Some models write calls of tools with special tokens, such as [TOOL_CALLS]. Works only for answers with ids.
+    /// Some models write tool calls with special tokens, such as [TOOL_CALLS]. This works only for answers with ids.
     #[arg(long)]
     pub(crate) keep_special_tokens: bool,
 
@@ -52,7 +52,7 @@ pub(crate) struct TrimArgs {
 
     /// Engine output as JSON lines
     ///
-    /// Standard input is -, which is also read if no file is named and input is piped in.
+    /// - is standard input. If you name no file, metatok also reads piped input.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -67,7 +67,7 @@ pub(crate) struct TrimArgs {
 
     /// Threads to use
     ///
-    /// Default: one per core, which is also the most. The output does not depend on the number of threads.
+    /// Default: one per core, which is also the maximum. The output does not depend on the number of threads.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
     pub(crate) threads: Option<u16>,
 

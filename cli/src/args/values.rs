@@ -53,7 +53,7 @@ where
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnError {
-    /// Stop at it
+    /// Stop at the bad line
     Stop,
     /// Write the line with its error, and continue
     Reject,

@@ -8,8 +8,8 @@ use crate::args::{AnswersArgs, InputArgs, ModelArgs, PromptArgs};
 #[command(
     next_help_heading = "View",
     after_help = "Example: metatok view --model qwen3 --ids chats.jsonl",
-    after_long_help = "Each row is one part of the template, or content. Adjacent tokens have different shades. Without colours (NO_COLOR, or no \
-terminal), bars separate tokens and brackets mark control tokens. Signs: · space, ↵ line end, ⇥ tab, \
+    after_long_help = "Each row is one part of the template or of the content. Adjacent tokens have different shades. Without colours (NO_COLOR, or \
+no terminal), bars separate tokens and brackets mark control tokens. Signs: · space, ↵ line end, ⇥ tab, \
 <E4> one byte of a character that is split over several tokens.
 
 Examples:
@@ -21,7 +21,7 @@ Examples:
   echo '{\"prompt\": \"1+1=?\"}' | metatok view --model qwen3 --ids"
 )]
 pub(crate) struct ViewArgs {
-    /// Which prompt, counted from 0 over all files
+    /// Which prompt to show, counted from 0 over all files
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     pub(crate) prompt: usize,
 
@@ -37,15 +37,15 @@ pub(crate) struct ViewArgs {
     #[arg(long, conflicts_with = "ids")]
     pub(crate) json: bool,
 
-    /// Which label's text, if a dataset scores several
+    /// Which label's text to show, if a dataset scores several
     ///
     /// Default: the first.
     #[arg(long, value_name = "LABEL", requires = "dataset")]
     pub(crate) label: Option<String>,
 
-    /// Which turn's prompt, counted from 0
+    /// Which turn's prompt to show, counted from 0
     ///
-    /// For a dataset that asks turn by turn. Default: the first.
+    /// This is for datasets that ask turn by turn. Default: the first.
     #[arg(long, value_name = "N", requires = "dataset", conflicts_with = "label")]
     pub(crate) turn: Option<usize>,
 
