@@ -159,7 +159,7 @@ impl Build {
     }
 
     /// The input is rows of a dataset. The builder must have the options that
-    /// [`PreparedDataset::set`](crate::prepared::PreparedDataset::set) sets: its mode, stops and layout.
+    /// [`PreparedDataset::configure`](crate::prepared::PreparedDataset::configure) sets: its mode, stops and layout.
     #[must_use]
     pub fn with_dataset(mut self, dataset: Arc<PreparedDataset>) -> Self {
         self.dataset = Some(dataset);

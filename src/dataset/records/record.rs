@@ -17,7 +17,7 @@ pub struct Record<'a> {
     /// How many of the last messages are the completion of the others; none if that is not known.
     pub completion_messages: Option<usize>,
     /// The descriptions of tools, as JSON. Only if
-    /// [`RecordReader::for_server`](crate::dataset::records::RecordReader::for_server) accepts them.
+    /// A reader for servers ([`ReadsFor::Server`](crate::dataset::records::ReadsFor::Server)) accepts them.
     pub tools: Option<String>,
 }
 
