@@ -42,7 +42,8 @@ pub(crate) struct BuildOutcome {
 pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Result<BuildOutcome> {
     let started = Instant::now();
     let source = Source::find_for(&args.input, &args.model)?;
-    let dataset = dataset(args, &source)?.map(Arc::new);
+    let limited = |dataset| setup::limited(dataset, args.truncate, args.format.usual_max_out_len(Mode::Generate));
+    let dataset = setup::dataset_of(&args.input, &source)?.map(limited).map(Arc::new);
     check(args, &source, dataset.as_deref())?;
     let answers = answers(args, dataset.as_deref())?;
     let form = form(args, loaded, dataset.as_deref(), source.is_some())?;
@@ -85,18 +86,6 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         rejects.finish(args.quiet)?;
     }
     Ok(done)
-}
-
-/// The dataset whose rows are built, if there is one.
-fn dataset(args: &BuildArgs, source: &Source) -> Result<Option<PreparedDataset>> {
-    let Some(mut dataset) = setup::dataset_of(&args.input, source)? else { return Ok(None) };
-    if args.truncate.is_some() {
-        dataset.clear_max_seq_len();
-    }
-    if let Some(usual) = args.format.usual_max_out_len(Mode::Generate) {
-        dataset.set_default_max_out_len(usual);
-    }
-    Ok(Some(dataset))
 }
 
 /// Rejects options that do not fit what is read.

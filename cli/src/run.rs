@@ -21,7 +21,7 @@ use crate::say::{self, InFlags, flag, say};
 use crate::source::{Source, names, nothing_in};
 use crate::{flags, progress, setup};
 use metatok::build::answers_omitted;
-use metatok::builder::PromptBuilder;
+use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::conversation::Mode;
 use metatok::error::{At, ErrorKind, Result, Setting};
 use metatok::fingerprint::Fingerprint;
@@ -35,23 +35,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if args.resume {
         source.check_readable_again()?;
     }
-    let mut dataset = setup::dataset_of(&args.input, &source)?;
+    let dataset = setup::dataset_of(&args.input, &source)?;
     flags::check_run(args, dataset.as_ref())?;
     let options = options(args, dataset.as_ref(), source.is_some())?;
     options.check()?;
-    if let Some(dataset) = &mut dataset {
-        if args.truncate.is_some() {
-            dataset.clear_max_seq_len();
-        }
-        dataset.set_default_max_out_len(options.max_out_len());
-    }
-    let dataset = dataset.map(Arc::new);
+    let limited = |dataset| setup::limited(dataset, args.truncate, Some(options.max_out_len()));
+    let dataset = dataset.map(limited).map(Arc::new);
     outputs(args, &source, dataset.as_deref())?;
-    let builder_options = setup::options(&args.prompts, dataset.as_deref());
-    if builder_options.mode == Mode::Score {
-        let what = "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`";
-        return Err(ErrorKind::Usage(what.into()).into());
-    }
+    let builder_options = builder_options(args, dataset.as_deref())?;
     source.check_demo(&args.model, args.output.as_deref())?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let builder = PromptBuilder::new(&model, tokenizer, &builder_options)?;
@@ -66,11 +57,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
         let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &builder_options);
         remarks.iter().for_each(|remark| say!("{remark}"));
-        match (answers.rows(), answers.refused()) {
-            (0, _) => {}
-            (rows, 0) => say!("note: {} already answered", count(rows, "line")),
-            (rows, refused) => say!("note: {} already done, with {}", count(rows, "line"), count(refused, "error")),
-        }
+        say_answered(&answers);
     }
     let has_input = source.is_some();
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
@@ -101,15 +88,38 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         RunOutcome::Interrupted => Ok(front.interrupted(&answers)),
         RunOutcome::StoppedAt(error) => {
             say!("{}", error.in_flags());
-            let resume = if args.output.is_some() { ", and --resume to continue from here" } else { "" };
-            say!(
-                "stopped at the first bad row ({} written); use --on-error reject to skip bad rows{resume}",
-                count(totals.answers, "answer")
-            );
-            Ok(ExitCode::from(REJECTED))
+            Ok(stopped(args, &totals))
         }
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn builder_options(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<BuilderOptions> {
+    let options = setup::options(&args.prompts, dataset);
+    if options.mode == Mode::Score {
+        let what = "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    Ok(options)
+}
+
+/// Prints what an earlier run has done.
+fn say_answered(answers: &RunAnswers) {
+    match (answers.rows(), answers.refused()) {
+        (0, _) => {}
+        (rows, 0) => say!("note: {} already answered", count(rows, "line")),
+        (rows, refused) => say!("note: {} already done, with {}", count(rows, "line"), count(refused, "error")),
+    }
+}
+
+/// Prints how to go on after a bad row.
+fn stopped(args: &RunArgs, totals: &RunTotals) -> ExitCode {
+    let resume = if args.output.is_some() { ", and --resume to continue from here" } else { "" };
+    say!(
+        "stopped at the first bad row ({} written); use --on-error reject to skip bad rows{resume}",
+        count(totals.answers, "answer")
+    );
+    ExitCode::from(REJECTED)
 }
 
 fn options(args: &RunArgs, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<RunOptions> {

@@ -145,6 +145,22 @@ pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
     dataset.map(Some)
 }
 
+/// A dataset with the limits of a command: prompts that are truncated keep all examples, and answers without a limit of
+/// their own have this one.
+pub(crate) fn limited(
+    mut dataset: PreparedDataset,
+    truncation: Option<Truncation>,
+    max_out_len: Option<usize>,
+) -> PreparedDataset {
+    if truncation.is_some() {
+        dataset.clear_max_seq_len();
+    }
+    if let Some(max_out_len) = max_out_len {
+        dataset.set_default_max_out_len(max_out_len);
+    }
+    dataset
+}
+
 /// The same, for input that must be given.
 pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
     let dataset = dataset(args)?;

@@ -31,7 +31,7 @@ pub(crate) struct BenchArgs {
 
     /// Conversations as JSON lines
     ///
-    /// - is standard input. If you name no file, metatok also reads piped input. Without any input, metatok uses
+    /// `-` is standard input. If you name no file, metatok also reads piped input. Without any input, metatok uses
     /// the demo's conversations.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,

@@ -22,7 +22,7 @@ Examples:
 pub(crate) struct DiffArgs {
     /// Conversations to compare
     ///
-    /// - is standard input. Without any, metatok generates conversations: with and without a system message, with one to four
+    /// `-` is standard input. Without any, metatok generates conversations: with and without a system message, with one to four
     /// turns, with outer white space, empty contents, thoughts and markup.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,

@@ -25,7 +25,7 @@ Examples:
 pub(crate) struct ScoreArgs {
     /// Answers with the columns of their rows; each file is a dataset
     ///
-    /// - is standard input. If you name no file, metatok also reads piped input.
+    /// `-` is standard input. If you name no file, metatok also reads piped input.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 

@@ -81,7 +81,7 @@ Examples:
 pub(crate) struct CountArgs {
     /// Text files
     ///
-    /// - is standard input, which is also read if you name no file.
+    /// `-` is standard input, which is also read if you name no file.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) files: Vec<PathBuf>,
 

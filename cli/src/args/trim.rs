@@ -52,7 +52,7 @@ pub(crate) struct TrimArgs {
 
     /// Engine output as JSON lines
     ///
-    /// - is standard input. If you name no file, metatok also reads piped input.
+    /// `-` is standard input. If you name no file, metatok also reads piped input.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
