@@ -33,9 +33,9 @@ def test_a_column_that_no_row_has_is_an_error(builder: PromptBuilder, tmp_path: 
     there = command(tmp_path, rows)
     assert there.returncode == 2 and "there is no column for {hint}" in there.stderr
     task = builder.task(CFG)
-    with pytest.raises(metatok.DatasetError, match=r"there is no column for \{hint\}.*in no row.*`compat`"):
+    with pytest.raises(metatok.DatasetError, match=r"there is no column for \{hint\}.*no row has it.*`compat`"):
         task.build(rows)
-    with pytest.raises(metatok.DatasetError, match="in no row"):
+    with pytest.raises(metatok.DatasetError, match="no row has it"):
         task.prompts(rows[0])
 
 

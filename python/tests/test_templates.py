@@ -217,8 +217,10 @@ def test_options_that_python_has_are_named_as_in_python() -> None:
 
 
 def test_all_options_are_named() -> None:
-    with pytest.raises(metatok.UsageError, match="unknown key `spanz`") as caught:
+    with pytest.raises(metatok.UsageError, match="unknown key `spanz`.*did you mean `spans`"):
         PromptBuilder("demo", spanz=True)
+    with pytest.raises(metatok.UsageError, match="unknown key `colour`") as caught:
+        PromptBuilder("demo", colour=True)
     for name in PromptBuilder("demo").options.keys() | {"text", "spans", "offsets", "open_answer", "allow_empty_prompts"}:
         assert f"``{name}``" in (PromptBuilder.__doc__ or "")
         assert f"`{name}`" in str(caught.value)
