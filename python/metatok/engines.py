@@ -76,7 +76,7 @@ def sampling(
     (0.0, 8, [1052, 1050])
     """
     params: dict[str, Any] = {
-        "max_tokens": whole("max_tokens", max_tokens),
+        "max_tokens": whole("max_tokens", max_tokens, 1),
         "temperature": temperature,
         "top_p": top_p,
         "top_k": -1 if temperature == 0 else top_k,

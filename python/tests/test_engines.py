@@ -62,6 +62,11 @@ def test_what_is_given_overrides() -> None:
     assert params["stop_token_ids"] == [7] and params["logprobs"] == 1
 
 
+def test_an_answer_has_a_token() -> None:
+    with pytest.raises(metatok.UsageError, match="max_tokens is 0, but must be at least 1"):
+        engines.sampling(metatok.PromptBuilder("demo"), max_tokens=0)
+
+
 def check(done: list[metatok.Completion]) -> None:
     there = [(one["token_ids"], one["text"], one["finish_reason"]) for one in answers()]
     assert [(one.token_ids, one.text, one.finish_reason) for one in done] == there
