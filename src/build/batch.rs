@@ -143,7 +143,11 @@ impl BatchBuilder<'_> {
             let written = writer.write_turns(&key, plan, &max_out_len, answers, &mut self.built.out)?;
             self.built.written.add(written);
         } else {
-            for prompt in dataset.prompts(&row, examples, prompter, |prompt| writer.tokens(prompt))? {
+            let prompts = dataset.prompts(&row, examples, prompter, |prompt| writer.tokens(prompt))?;
+            if self.built.warning.is_none() {
+                self.built.warning = dataset.labels_alike(&prompts).map(|warning| place.of_warning(warning));
+            }
+            for prompt in prompts {
                 self.built.notes.see(&prompt.conversation, place);
                 self.built.notes.see_omissions(&self.writer.omissions(&prompt.conversation), place);
                 self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;

@@ -1,6 +1,7 @@
 //! Rows that lack a column or lose turns: warned about, counted, or rejected.
 
 use crate::dataset::Row;
+use crate::dataset::prompter::RowPrompt;
 use crate::dataset::template::{MissingColumns, MultimodalTemplate, TemplateField};
 use crate::error::{ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::prepared::PreparedDataset;
@@ -63,6 +64,20 @@ impl PreparedDataset {
         let strict = || way_out![Setting::STRICT, " rejects the row"];
         let uneven = || self.uneven_turns(row).map(|uneven| uneven.with_way_out(strict()));
         missing.or_else(uneven).or_else(|| self.unfilled())
+    }
+
+    /// A warning if a row's labels have the same text, so that no label is likelier than another.
+    pub fn labels_alike(&self, prompts: &[RowPrompt]) -> Option<Warning> {
+        let [first, others @ ..] = prompts else { return None };
+        let is_alike =
+            |other: &RowPrompt| other.label_index != first.label_index && other.conversation == first.conversation;
+        if first.label.is_none() || others.is_empty() || !others.iter().all(is_alike) {
+            return None;
+        }
+        let warning = Warning::new("labels-alike", "the texts of all labels are the same, so their scores are too");
+        let warning =
+            warning.with_way_out("write the label into the template, or give each label a template of its own");
+        Some(warning.at("infer_cfg.prompt_template").at(Place::file(&self.dataset.name)))
     }
 
     /// A warning about fields that a multimodal template does not fill.
