@@ -66,6 +66,7 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
             return Ok(done(code, build.form(), &results.totals.written));
         }
     }
+    results.progress.finish_and_clear();
     let of_rows = results.totals.remarks.check(dataset.as_deref())?;
     if results.is_empty() {
         return Err(nothing_in(&names, dataset.is_some()));

@@ -22,7 +22,7 @@ pub(crate) struct Results<'a> {
     /// The prompts of a file that is written at the end.
     prompts: PromptSpool,
     pub(crate) totals: BuildTotals,
-    progress: indicatif::ProgressBar,
+    pub(crate) progress: indicatif::ProgressBar,
 }
 
 impl<'a> Results<'a> {
@@ -81,7 +81,6 @@ impl<'a> Results<'a> {
 
     /// Makes the output final.
     pub(crate) fn finish(mut self, form: &PromptForm) -> Result<(BuildTotals, Option<Rejects>)> {
-        self.progress.finish_and_clear();
         if let Some(Sink::File(sink)) = form.sink() {
             self.output.write_file(|file| sink.finish(&self.prompts, file))?;
         }

@@ -76,10 +76,10 @@ impl Tokenizer {
     /// The same as for [`Self::load`].
     pub fn files(name: &str) -> Result<TokenizerFiles> {
         let path = Path::new(name);
-        if let Some(model) = gguf_model(path) {
-            return gguf::files(&model);
-        }
         if path.is_dir() {
+            if let Some(model) = gguf_model(path) {
+                return gguf::files(&model);
+            }
             return TokenizerFiles::collect(name, |file| read_if_there(&path.join(file))).at(Place::file(name));
         }
         if path.is_file() {
@@ -89,6 +89,9 @@ impl Tokenizer {
             } else {
                 FileKind::of_bytes(&head(path).at(Place::file(name))?)
             };
+            if kind == Some(FileKind::Gguf) {
+                return gguf::files(path);
+            }
             if let Some(kind) = kind {
                 return Err(not_a_tokenizer::file(kind)).at(Place::file(name));
             }
@@ -140,7 +143,7 @@ pub(crate) fn tokenizer_file(name: &str, file: &str) -> Result<Option<Vec<u8>>> 
         return Ok(demo_files().tokenizer_config.filter(|_| file == "tokenizer_config.json"));
     }
     if let Some(model) = gguf_model(Path::new(name)) {
-        return gguf::files(&model).map(|files| files.tokenizer_config.filter(|_| file == "tokenizer_config.json"));
+        return (file == "tokenizer_config.json").then(|| gguf::tokenizer_config(&model)).transpose();
     }
     match optional_model_file(name, file, false)? {
         Some(path) => read_if_there(&path),

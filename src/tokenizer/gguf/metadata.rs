@@ -12,6 +12,9 @@ const KEPT: [&str; 2] = ["tokenizer.", "general.name"];
 /// A longer string or list is taken for damage, because it would fill the memory.
 const MOST: u64 = 1 << 28;
 
+/// What to do where these do not give a tokenizer.
+pub(super) const OTHERWISE: &str = "use the tokenizer.json of the repository that it was made from";
+
 /// The keys of a file's tokenizer, with their values.
 #[derive(Debug)]
 pub(super) struct Metadata(HashMap<String, Value>);

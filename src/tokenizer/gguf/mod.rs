@@ -16,12 +16,9 @@ use serde_json::{Map, Value, json};
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, head};
 use crate::tokenizer::TokenizerFiles;
-use metadata::Metadata;
+use metadata::{Metadata, OTHERWISE};
 use pre_tokenizers::PreTokenizer;
 use vocabulary::{Model, Vocabulary};
-
-/// What to do where a file cannot be read.
-const OTHERWISE: &str = "use the tokenizer.json of the repository that it was made from";
 
 /// Whether a file is one.
 pub(crate) fn is_gguf(path: &Path) -> bool {
@@ -51,16 +48,33 @@ pub(crate) fn files(path: &Path) -> Result<TokenizerFiles> {
     read(path, &name).at(Place::file(&name))
 }
 
+/// What `tokenizer_config.json` would say, without the rest.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] for a damaged file.
+pub(crate) fn tokenizer_config(path: &Path) -> Result<Vec<u8>> {
+    let read = || -> Result<_> {
+        let metadata = metadata(path)?;
+        let vocabulary = Vocabulary::of(&metadata)?;
+        Ok(Special::of(&metadata, &vocabulary).tokenizer_config())
+    };
+    read().at(Place::file(path.display()))
+}
+
+fn metadata(path: &Path) -> Result<Metadata> {
+    Metadata::read(BufReader::new(File::open(path)?))
+}
+
 fn read(path: &Path, name: &str) -> Result<TokenizerFiles> {
-    let metadata = Metadata::read(BufReader::new(File::open(path)?))?;
-    let kind = metadata.text("tokenizer.ggml.model").unwrap_or("none");
+    let metadata = metadata(path)?;
     let vocabulary = Vocabulary::of(&metadata)?;
+    let kind = kind(&metadata);
     let (model, adds_bos) = match kind {
         "gpt2" => {
             let pre_tokenizer = pre_tokenizer(&metadata)?;
             (Model::of_bytes(&metadata, pre_tokenizer)?, pre_tokenizer.adds_bos)
         }
-        "llama" => (Model::of_scores(&metadata, &vocabulary)?, true),
+        LLAMA => (Model::of_scores(&metadata, &vocabulary)?, true),
         "gemma4" => (Model::of_characters(&metadata)?, true),
         _ => {
             let what = format!(
@@ -69,18 +83,26 @@ fn read(path: &Path, name: &str) -> Result<TokenizerFiles> {
             return Err(ErrorKind::UnsupportedTokenizer(what).with_way_out(OTHERWISE));
         }
     };
-    let special = Special { metadata: &metadata, vocabulary: &vocabulary, has_usual_ids: kind == "llama" };
+    let special = Special::of(&metadata, &vocabulary);
     let adds = |key: &str, usual: bool| metadata.flag(key).unwrap_or(usual);
-    let bos = special.token("bos", 1).filter(|_| adds("tokenizer.ggml.add_bos_token", adds_bos) || kind == "gemma4");
-    let eos = special.token("eos", 2).filter(|_| adds("tokenizer.ggml.add_eos_token", false));
+    let bos = special.id("bos").filter(|_| adds("tokenizer.ggml.add_bos_token", adds_bos) || kind == "gemma4");
+    let eos = special.id("eos").filter(|_| adds("tokenizer.ggml.add_eos_token", false));
     Ok(TokenizerFiles {
         name: name.to_owned(),
         tokenizer_json: vocabulary.tokenizer_json(&model, bos, eos)?,
-        tokenizer_config: Some(special.tokenizer_config().to_string().into_bytes()),
+        tokenizer_config: Some(special.tokenizer_config()),
         special_tokens_map: None,
         generation_config: Some(json!({"eos_token_id": special.ends()}).to_string().into_bytes()),
     })
 }
+
+/// The kind of vocabulary.
+fn kind(metadata: &Metadata) -> &str {
+    metadata.text("tokenizer.ggml.model").unwrap_or("none")
+}
+
+/// The kind of SentencePiece's vocabularies.
+const LLAMA: &str = "llama";
 
 fn pre_tokenizer(metadata: &Metadata) -> Result<&'static PreTokenizer> {
     let name = metadata.text("tokenizer.ggml.pre").unwrap_or("default");
@@ -127,13 +149,19 @@ const ENDS: [&str; 19] = [
 const END: &str = "<|end|>";
 
 impl<'a> Special<'a> {
-    fn id(&self, role: &str, usual: usize) -> Option<usize> {
-        let given = self.metadata.index(&format!("tokenizer.ggml.{role}_token_id"));
-        given.or(self.has_usual_ids.then_some(usual)).filter(|id| *id < self.vocabulary.tokens.len())
+    fn of(metadata: &'a Metadata, vocabulary: &'a Vocabulary) -> Self {
+        Self { metadata, vocabulary, has_usual_ids: kind(metadata) == LLAMA }
     }
 
-    fn token(&self, role: &str, usual: usize) -> Option<&'a str> {
-        self.vocabulary.token(self.id(role, usual)?)
+    fn id(&self, role: &str) -> Option<usize> {
+        let usual = match role {
+            "unknown" => Some(0),
+            "bos" => Some(1),
+            "eos" => Some(2),
+            _ => None,
+        };
+        let given = self.metadata.index(&format!("tokenizer.ggml.{role}_token_id"));
+        given.or(usual.filter(|_| self.has_usual_ids)).filter(|id| *id < self.vocabulary.tokens.len())
     }
 
     /// The ids at which answers end, in order.
@@ -141,34 +169,30 @@ impl<'a> Special<'a> {
         let added = || self.vocabulary.added().map(|id| (id, self.vocabulary.tokens[id].as_str()));
         let has_return = added().any(|(_, token)| token == "<|return|>");
         let is_end = |token: &str| ENDS.contains(&token) && !(has_return && token == END);
-        let given = ["eos", "eot", "eom"].map(|role| self.metadata.index(&format!("tokenizer.ggml.{role}_token_id")));
-        let usual = self.id("eos", 2);
         let known = added().filter(|(_, token)| is_end(token)).map(|(id, _)| id);
         let mut ends: Vec<usize> = Vec::new();
-        for id in usual.into_iter().chain(given.into_iter().flatten()).chain(known) {
-            if !ends.contains(&id) && id < self.vocabulary.tokens.len() {
+        for id in ["eos", "eot", "eom"].into_iter().filter_map(|role| self.id(role)).chain(known) {
+            if !ends.contains(&id) {
                 ends.push(id);
             }
         }
         ends
     }
 
-    fn tokenizer_config(&self) -> Value {
+    /// As bytes of JSON.
+    fn tokenizer_config(&self) -> Vec<u8> {
         let mut config = Map::new();
-        for (role, usual, key) in [
-            ("bos", 1, "bos_token"),
-            ("eos", 2, "eos_token"),
-            ("unknown", 0, "unk_token"),
-            ("padding", usize::MAX, "pad_token"),
-        ] {
-            if let Some(token) = self.token(role, usual) {
-                config.insert(key.into(), token.into());
+        for (role, key) in
+            [("bos", "bos_token"), ("eos", "eos_token"), ("unknown", "unk_token"), ("padding", "pad_token")]
+        {
+            if let Some(id) = self.id(role) {
+                config.insert(key.into(), self.vocabulary.tokens[id].as_str().into());
             }
         }
         if let Some(template) = self.chat_templates() {
             config.insert("chat_template".into(), template);
         }
-        config.into()
+        Value::from(config).to_string().into_bytes()
     }
 
     /// The chat template, or all of them with their names.

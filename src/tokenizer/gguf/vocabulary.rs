@@ -6,7 +6,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::error::{ErrorKind, Result};
-use crate::tokenizer::gguf::metadata::Metadata;
+use crate::tokenizer::gguf::metadata::{Metadata, OTHERWISE};
 use crate::tokenizer::gguf::pre_tokenizers::PreTokenizer;
 
 /// Two entries that merge.
@@ -81,8 +81,13 @@ impl Vocabulary {
         all.filter(move |(_, (_, kind))| is_entry(**kind)).map(|(id, (token, _))| (token.as_str(), id))
     }
 
-    /// The contents of a `tokenizer.json`. `begin` and `end` are put around texts.
-    pub(super) fn tokenizer_json(&self, model: &Model<'_>, begin: Option<&str>, end: Option<&str>) -> Result<Vec<u8>> {
+    /// The contents of a `tokenizer.json`. The tokens `begin` and `end` are put around texts.
+    pub(super) fn tokenizer_json(
+        &self,
+        model: &Model<'_>,
+        begin: Option<usize>,
+        end: Option<usize>,
+    ) -> Result<Vec<u8>> {
         let added: Vec<Value> = self
             .added()
             .map(|id| {
@@ -93,20 +98,20 @@ impl Vocabulary {
                 })
             })
             .collect();
-        let special = |token: &str| json!({"SpecialToken": {"id": token, "type_id": 0}});
+        let special = |id: usize| json!({"SpecialToken": {"id": self.tokens[id], "type_id": 0}});
         let text = json!({"Sequence": {"id": "A", "type_id": 0}});
         let around = |text: Value| -> Vec<Value> {
             begin.map(special).into_iter().chain([text]).chain(end.map(special)).collect()
         };
-        let id = |token: &str| self.tokens.iter().position(|known| known == token);
-        let ids: serde_json::Map<_, _> = [begin, end]
+        let special_tokens: serde_json::Map<_, _> = [begin, end]
             .into_iter()
             .flatten()
-            .map(|token| (token.to_owned(), json!({"id": token, "ids": [id(token)], "tokens": [token]})))
+            .map(|id| (id, self.tokens[id].clone()))
+            .map(|(id, token)| (token.clone(), json!({"id": token, "ids": [id], "tokens": [token]})))
             .collect();
         let pair = [around(text.clone()), around(json!({"Sequence": {"id": "B", "type_id": 0}}))].concat();
         let post_processor = json!({
-            "type": "TemplateProcessing", "single": around(text), "pair": pair, "special_tokens": ids,
+            "type": "TemplateProcessing", "single": around(text), "pair": pair, "special_tokens": special_tokens,
         });
         #[derive(serde::Serialize)]
         struct File<'a> {
@@ -235,6 +240,5 @@ fn merges_by_score<'a>(vocabulary: &'a Vocabulary, scores: &[f64]) -> Vec<Merge<
 }
 
 fn missing(key: &str) -> crate::Error {
-    ErrorKind::Invalid(format!("it has no {key}"))
-        .with_way_out("use the tokenizer.json of the repository that it was made from")
+    ErrorKind::Invalid(format!("it has no {key}")).with_way_out(OTHERWISE)
 }
