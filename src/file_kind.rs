@@ -53,9 +53,12 @@ impl FileKind {
             [b'G', b'G', b'U', b'F', ..] => Self::Gguf,
             // The length of what follows, which is JSON.
             [_, _, _, _, _, 0, 0, 0, b'{', ..] => Self::Safetensors,
-            // A Protocol Buffers message: a first piece, with its text and then its score.
-            [0x0a, _, 0x0a, length, rest @ ..] if rest.get(usize::from(*length)) == Some(&0x15) => Self::SentencePiece,
+            // A Protocol Buffers message: a first piece, with its text and then its score or type.
+            [0x0a, _, 0x0a, length, rest @ ..] if matches!(rest.get(usize::from(*length)), Some(0x15 | 0x18)) => {
+                Self::SentencePiece
+            }
             _ if is_tiktoken(bytes) => Self::Tiktoken,
+            _ if is_tekken(text) => Self::Tekken,
             _ => return None,
         })
     }
@@ -120,6 +123,12 @@ impl FileKind {
             _ => return None,
         })
     }
+}
+
+/// Whether JSON begins as Mistral's, whose keys others do not have.
+fn is_tekken(text: &[u8]) -> bool {
+    let has = |key: &str| memchr::memmem::find(text, key.as_bytes()).is_some();
+    text.first() == Some(&b'{') && (has("\"default_num_special_tokens\"") || has("\"token_bytes\""))
 }
 
 /// Lines of a base64 string and a number.

@@ -23,8 +23,9 @@ class Tokenizer:
     """Text as ids, and ids as text, without any template.
 
     Args:
-        source: A folder, a ``tokenizer.json``, a GGUF file, a repository of the Hugging Face Hub (``org/name``), a built-in
-            model's name, or a loaded tokenizer of ``transformers`` or ``tokenizers``.
+        source: A folder, a file (``tokenizer.json``, ``tokenizer.model``, ``tekken.json``, tiktoken's or GGUF), a repository of
+            the Hugging Face Hub (``org/name``), a built-in model's name, or a loaded tokenizer of ``transformers`` or
+            ``tokenizers``.
 
     Raises:
         MetatokError: if there is none, or its files are wrong.

@@ -38,7 +38,7 @@ pub(super) fn folder(name: &str) -> Error {
         files.sort();
         files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "toml"))
     };
-    let has_model = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "config.json"];
+    let has_model = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "tekken.json", "config.json"];
     let (what, way_out) = if has_model.iter().any(|file| path.join(file).is_file()) {
         let way_out = if has_chat_template(name) { alone(name) } else { beside(path, name) };
         ("a folder with a tokenizer, not a template", way_out)
@@ -57,7 +57,9 @@ pub(super) fn file(name: &str, kind: FileKind) -> Option<Error> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let tokenizer = match kind {
         FileKind::ModelFile => return None,
-        FileKind::Tokenizer | FileKind::Gguf => name.to_owned(),
+        FileKind::Tokenizer | FileKind::Gguf | FileKind::SentencePiece | FileKind::Tekken | FileKind::Tiktoken => {
+            name.to_owned()
+        }
         _ if folder.join("tokenizer.json").is_file() => folder.display().to_string(),
         _ => "FOLDER".to_owned(),
     };

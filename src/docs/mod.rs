@@ -35,6 +35,7 @@ pages! {
     security = "SECURITY.md";
     stop = "docs/stop.md";
     template = "docs/template.md";
+    tokenizers = "docs/tokenizers.md";
     truncate = "docs/truncate.md";
     turns = "docs/turns.md";
     verification = "docs/verification.md";

@@ -282,7 +282,13 @@ fn optional<T: Default + for<'de> Deserialize<'de>>(bytes: Option<&[u8]>) -> Res
     bytes.map_or_else(|| Ok(T::default()), parse)
 }
 
-fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
+/// Reads a file of JSON, or names the kind of file that it is instead.
+pub(crate) fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
+    parse_json(bytes).map_err(|error| FileKind::of_bytes(bytes).map_or(error, not_a_tokenizer::file))
+}
+
+/// The same for a file of the right kind.
+pub(crate) fn parse_json<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     // Only an error needs its path, and keeping track of that takes longer than reading a vocabulary.
     if let Ok(value) = serde_json::from_slice(bytes) {
@@ -293,6 +299,5 @@ fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
         let what = Error::from(wording::in_file(error.inner()));
         if error.path().iter().next().is_none() { what } else { what.at(wording::key_path(error.path())) }
     });
-    let value = value.and_then(|value| Ok(json.end().map(|()| value).map_err(|error| wording::in_file(&error))?));
-    value.map_err(|error| FileKind::of_bytes(bytes).map_or(error, not_a_tokenizer::file))
+    value.and_then(|value| Ok(json.end().map(|()| value).map_err(|error| wording::in_file(&error))?))
 }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use hf_hub::api::sync::{ApiBuilder, ApiError, ApiRepo};
 use hf_hub::{Cache, Repo, RepoType};
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::tokenizer::TokenizerFiles;
 use crate::tokenizer::files::FILES;
 use crate::tokenizer::hub_home::HubHome;
@@ -13,11 +13,18 @@ use crate::tokenizer::hub_name::{split_dataset_file, split_revision};
 
 /// Downloads `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
-    let hub = Hub::of(name, RepoType::Model)?;
-    TokenizerFiles::collect(name, |file| match hub.file(file, file == FILES[0])? {
+    let hub = Hub::of(name, RepoType::Model).at(Place::file(name))?;
+    let file = |file: &str, required| hub.file(file, required).at(Place::file(name));
+    let files = TokenizerFiles::collect(name, |name| match file(name, false)? {
         Some(path) => read(&path).map(Some),
         None => Ok(None),
-    })
+    });
+    if let Some(files) = files? {
+        return Ok(files);
+    }
+    // Says why there is none.
+    file(FILES[0], true)?;
+    fetch(name)
 }
 
 /// Downloads a file of `org/name` or `org/name@revision`; none if it is not `required` and the hub does not have it.
@@ -108,7 +115,7 @@ fn download(api: &ApiRepo, file: &str, required: bool) -> Result<Option<PathBuf>
         .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it"),
         Some(status) => ErrorKind::Hub(format!("the hub answered {url} with status {status}")).into(),
         // Without it, prompts could end at other stops.
-        None if !required => {
+        None if !required && file != FILES[0] => {
             ErrorKind::Hub(format!("{url} could not be downloaded ({error}), and may be missing there"))
                 .with_way_out("check the network and try again, or set HF_HUB_OFFLINE=1 to do with what the cache has")
         }

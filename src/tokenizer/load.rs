@@ -1,11 +1,12 @@
-//! Finding a tokenizer's files: in a directory, next to a `tokenizer.json`, in a GGUF file, or on the hub.
+//! Finding a tokenizer's files: in a directory, next to a vocabulary, in a GGUF file, or on the hub.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, head};
+use crate::tokenizer::formats::{VOCABULARY_FILES, gguf, is_vocabulary};
 use crate::tokenizer::hub_name::looks_like_a_repository;
-use crate::tokenizer::{Tokenizer, TokenizerCache, TokenizerFiles, gguf, not_a_tokenizer};
+use crate::tokenizer::{Tokenizer, TokenizerCache, TokenizerFiles, not_a_tokenizer};
 
 fn demo_files() -> TokenizerFiles {
     TokenizerFiles {
@@ -27,11 +28,12 @@ fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
 
 impl Tokenizer {
     /// Loads a tokenizer by name: a directory; a `tokenizer.json` file, together with the files next to it; a GGUF file, as
-    /// llama.cpp reads it, or a directory with one and no `tokenizer.json`; `demo`, which is embedded; or a repository of the
-    /// Hugging Face Hub, `org/name` or `org/name@revision`.
+    /// llama.cpp reads it, or a directory with one and no other vocabulary; `demo`, which is embedded; or a repository of
+    /// the Hugging Face Hub, `org/name` or `org/name@revision`.
     ///
-    /// Of a GGUF file vocabulary, special tokens and chat template are read, and no weights. Its ids are those of the
-    /// `tokenizer.json` that it was made from.
+    /// Without a `tokenizer.json`, SentencePiece's models (`tokenizer.model`), Mistral's `tekken.json` and tiktoken's
+    /// vocabularies are read. Of a GGUF file vocabulary, special tokens and chat template are read, and no weights. The ids
+    /// are those of the `tokenizer.json` that such a file was made from, or that transformers would make of it.
     ///
     /// The hub honours `HF_HUB_CACHE`, `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE` like Python's
     /// `huggingface_hub`. Files are downloaded once and then read from its cache. What takes long to read is kept in the
@@ -80,24 +82,23 @@ impl Tokenizer {
             if let Some(model) = gguf_model(path) {
                 return gguf::files(&model);
             }
-            return TokenizerFiles::collect(name, |file| read_if_there(&path.join(file))).at(Place::file(name));
+            let files = TokenizerFiles::collect(name, |file| read_if_there(&path.join(file)))?;
+            return files.ok_or_else(|| not_a_tokenizer::folder(path).at(Place::file(name)));
         }
         if path.is_file() {
             let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-            let kind = if is_toml {
-                Some(FileKind::ModelFile)
-            } else {
-                FileKind::of_bytes(&head(path).at(Place::file(name))?)
+            let head = head(path).at(Place::file(name))?;
+            let other = if is_toml { Some(FileKind::ModelFile) } else { FileKind::of_bytes(&head) };
+            let file = match other {
+                Some(FileKind::Gguf) => return gguf::files(path),
+                // Whatever its name is.
+                Some(_) if is_vocabulary(&head) => path.file_name().unwrap_or_default().to_string_lossy(),
+                Some(kind) => return Err(not_a_tokenizer::file(kind)).at(Place::file(name)),
+                None => "tokenizer.json".into(),
             };
-            if kind == Some(FileKind::Gguf) {
-                return gguf::files(path);
-            }
-            if let Some(kind) = kind {
-                return Err(not_a_tokenizer::file(kind)).at(Place::file(name));
-            }
-            return TokenizerFiles::collect(name, |file| match file {
-                "tokenizer.json" => read_if_there(path),
-                _ => read_if_there(&path.with_file_name(file)),
+            let bytes = std::fs::read(path).at(Place::file(name))?;
+            return TokenizerFiles::with_vocabulary(name, &file, bytes, |file| {
+                read_if_there(&path.with_file_name(file))
             });
         }
         if name == "demo" {
@@ -112,15 +113,19 @@ impl Tokenizer {
 
 /// Whether [`Tokenizer::load`] finds a tokenizer at this path, and with it perhaps a chat template.
 pub(crate) fn is_model(path: &Path) -> bool {
-    path.join("tokenizer.json").is_file() || gguf_model(path).is_some()
+    has_vocabulary(path) || gguf_model(path).is_some()
 }
 
 /// The GGUF file in which a tokenizer with this name is.
 fn gguf_model(path: &Path) -> Option<PathBuf> {
     match path.is_dir() {
-        true => gguf::only_one(path).filter(|_| !path.join("tokenizer.json").exists()),
+        true => gguf::only_one(path).filter(|_| !has_vocabulary(path)),
         false => gguf::is_gguf(path).then(|| path.to_owned()),
     }
+}
+
+fn has_vocabulary(folder: &Path) -> bool {
+    ["tokenizer.json"].into_iter().chain(VOCABULARY_FILES).any(|file| folder.join(file).exists())
 }
 
 fn not_found(name: &str) -> crate::Error {
@@ -131,7 +136,7 @@ fn not_found(name: &str) -> crate::Error {
 
 #[cfg(feature = "hub")]
 fn from_hub(name: &str) -> Result<TokenizerFiles> {
-    crate::tokenizer::hub::fetch(name).at(Place::file(name))
+    crate::tokenizer::hub::fetch(name)
 }
 
 /// What a file beside a tokenizer holds, which is named as for [`Tokenizer::load`]; none if there is no such file.

@@ -29,7 +29,7 @@ mod fast;
 mod files;
 mod first_bytes;
 mod first_lines;
-mod gguf;
+mod formats;
 mod glyph;
 #[cfg(feature = "hub")]
 mod hub;

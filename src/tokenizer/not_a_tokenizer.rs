@@ -5,15 +5,15 @@ use std::path::Path;
 use crate::error::{Error, ErrorKind, Setting, WayOut, way_out};
 use crate::file_kind::FileKind;
 
-/// What to do about other forms of tokenizers.
-const CONVERT: &str = "metatok only reads tokenizer.json, which transformers can write: \
+/// What to do about vocabularies that are not read.
+const CONVERT: &str = "metatok does not read that, but tokenizer.json, which transformers can write: \
     AutoTokenizer.from_pretrained(\"FOLDER\").save_pretrained(\"FOLDER\")";
 
 /// The error for a file of another kind.
 pub(crate) fn file(kind: FileKind) -> Error {
     let remedy = kind.remedy().map_or_else(
         || match kind {
-            FileKind::SentencePiece | FileKind::Tiktoken | FileKind::Vocabulary | FileKind::Tekken => CONVERT.into(),
+            FileKind::Vocabulary => CONVERT.into(),
             FileKind::ModelFile => way_out![
                 "use it with ",
                 Setting::MODEL,
@@ -28,19 +28,13 @@ pub(crate) fn file(kind: FileKind) -> Error {
     ErrorKind::WrongFile(kind.name().into()).with_way_out(remedy)
 }
 
-/// The error for a folder without a tokenizer.json.
+/// The error for a folder without a vocabulary.
 pub(crate) fn folder(path: &Path) -> Error {
     let has = |name: &str| path.join(name).is_file();
-    let what = if has("tokenizer.model") {
-        Some("a tokenizer.model")
-    } else if has("tekken.json") {
-        Some("Mistral's tekken.json")
-    } else if has("vocab.json") && has("merges.txt") {
+    let what = if has("vocab.json") && has("merges.txt") {
         Some("vocab.json and merges.txt")
     } else if has("vocab.txt") {
         Some("a vocab.txt")
-    } else if has_ending(path, "tiktoken") {
-        Some("a tiktoken vocabulary")
     } else {
         None
     };
@@ -49,8 +43,13 @@ pub(crate) fn folder(path: &Path) -> Error {
         Some(what) => ErrorKind::NotFound(format!("{missing}, only {what}")).with_way_out(CONVERT),
         None if has_ending(path, "gguf") => ErrorKind::NotFound(format!("{missing}, but GGUF models"))
             .with_way_out("name one of them: its tokenizer is inside"),
-        None => ErrorKind::NotFound(missing.into())
-            .with_way_out("metatok only reads that format (transformers writes it with `save_pretrained`), and GGUF"),
+        None if has_ending(path, "model") || has_ending(path, "tiktoken") => {
+            ErrorKind::NotFound(format!("{missing}, but other files that may be a vocabulary"))
+                .with_way_out("name the one that is")
+        }
+        None => ErrorKind::NotFound(missing.into()).with_way_out(
+            "a tokenizer is a tokenizer.json, tokenizer.model, tekken.json, tiktoken's file, or a GGUF model; transformers writes a tokenizer.json with `save_pretrained`",
+        ),
     }
 }
 

@@ -54,6 +54,7 @@ mod turns;
 mod types;
 mod verified;
 mod view;
+mod vocabularies;
 
 fn main() -> std::process::ExitCode {
     harness::run([
@@ -96,5 +97,6 @@ fn main() -> std::process::ExitCode {
         types::tests(),
         verified::tests(),
         view::tests(),
+        vocabularies::tests(),
     ])
 }

@@ -13,6 +13,7 @@ use metatok::Tokenizer;
 
 use crate::harness::{Tests, tests};
 use crate::program::METATOK;
+use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -27,6 +28,7 @@ pub(crate) fn tests() -> Tests {
         offline_and_not_cached,
         a_chat_template_is_cached_too,
         a_tokenizer_that_is_missing,
+        another_vocabulary,
         an_interrupted_download_is_continued
     ]
 }
@@ -207,6 +209,25 @@ fn a_tokenizer_that_is_missing() {
     let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
     let offline = server.build_with(&["-t", "org/demo", "--limit", "1"], home.path(), &[("HF_HUB_OFFLINE", "1")]);
     assert!(stderr(&offline).contains("tokenizer.json is not in the cache"), "{}", stderr(&offline));
+}
+
+fn another_vocabulary() {
+    let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
+    let vocabulary = root().join("tests/vocabularies/tekken/tekken.json");
+    let bytes = std::fs::read(&vocabulary).expect("it is there");
+    server.serve("/org/demo/resolve/main/tekken.json", Answer::File(bytes));
+    let input = home.path().join("x.jsonl");
+    std::fs::write(&input, r#"{"messages": [{"role": "user", "content": "Hi!"}]}"#).expect("it can be written");
+    let build = |tokenizer: &str, variables: &[(&str, &str)]| {
+        let args = ["-m", "mistral-instruct-tekken", "-t", tokenizer, &input.to_string_lossy()];
+        let output = server.build_with(&args, home.path(), variables);
+        assert_eq!(stderr(&output), "");
+        output.stdout
+    };
+    let expected = build(&vocabulary.to_string_lossy(), &[]);
+    assert!(!expected.is_empty());
+    assert_eq!(build("org/demo", &[]), expected);
+    assert_eq!(build("org/demo", &[("HF_HUB_OFFLINE", "1")]), expected);
 }
 
 fn the_cache_is_where_the_variables_say() {

@@ -18,8 +18,8 @@ pub(crate) struct ModelArgs {
 
     /// Tokenizer, if not the model's own
     ///
-    /// A directory, a tokenizer.json or GGUF file, a built-in model, or a repository of the Hugging Face Hub (org/name or
-    /// org/name@revision).
+    /// A directory, a file (tokenizer.json, tokenizer.model, tekken.json, tiktoken's or GGUF), a built-in model, or a repository
+    /// of the Hugging Face Hub (org/name or org/name@revision).
     #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
     pub(crate) tokenizer: Option<String>,
 

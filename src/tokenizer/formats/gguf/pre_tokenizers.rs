@@ -6,6 +6,10 @@
 use serde_json::{Value, json};
 
 use crate::tokenizer::bpe::{DEEPSEEK, GPT2, O200K, TEKKEN};
+use crate::tokenizer::formats::patterns::{
+    BAILING, CL100K, DEEPSEEK_CODER, DEEPSEEK_LLM, EXAONE_MOE, MINICPM5, QWEN2, QWEN35, SEED, TINY_AYA,
+};
+use crate::tokenizer::formats::vocabulary::{byte_level, split};
 
 /// How text is cut before merging, and what goes with that.
 pub(super) struct PreTokenizer {
@@ -31,30 +35,6 @@ enum Cuts {
     /// First runs of punctuation, then as GPT-2, then digits by threes.
     Falcon,
 }
-
-const CL100K: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-const QWEN2: &str =
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-const QWEN35: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-const BAILING: &str =
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+";
-const SEED: &str =
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+";
-const EXAONE_MOE: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+";
-const MINICPM5: [&str; 2] = [
-    r"\p{N}{1,3}",
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-];
-const TINY_AYA: [&str; 2] = [r"\d{1,3}(?=(?:\d{3})*\b)", O200K];
-const DEEPSEEK_LLM: [&str; 6] = [
-    r"[\r\n]",
-    r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-\x{1F7D}ᾀ-ᾴᾶ-ᾼ\x{1FBE}ῂ-ῄῆ-ῌῐ-\x{1FD3}ῖ-\x{1FDB}ῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\x{2126}ℨ\x{212A}-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+",
-    r"\s?[!-/:-~！-／：-～‘-‟　-。]+",
-    r"\s+$",
-    "[一-龥ࠀ-一가-퟿]+",
-    r"\p{N}",
-];
-const DEEPSEEK_CODER: [&str; 5] = [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+", r"\p{N}"];
 
 const USUAL: PreTokenizer =
     PreTokenizer { names: &[], cuts: Cuts::Gpt2, ignore_merges: false, adds_bos: false, composes: false };
@@ -109,17 +89,13 @@ impl PreTokenizer {
         ALL.iter().find(|pre_tokenizer| pre_tokenizer.names.contains(&name))
     }
 
-    /// As a `tokenizer.json` has it.
-    pub(super) fn json(&self) -> Value {
-        let bytes = |use_regex: bool| json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": use_regex});
-        let split = |pattern: &str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
-        let digits = json!({"type": "Digits", "individual_digits": true});
-        let steps = match &self.cuts {
-            Cuts::Gpt2 => vec![bytes(true)],
-            Cuts::Gpt2Digits => vec![digits, bytes(true)],
-            Cuts::Patterns(patterns) => patterns.iter().map(|pattern| split(pattern)).chain([bytes(false)]).collect(),
-            Cuts::Falcon => vec![split(r"[\p{P}\$\+<=>\^~\|`]+"), split(GPT2), split("[0-9][0-9][0-9]"), bytes(false)],
-        };
-        json!({"type": "Sequence", "pretokenizers": steps})
+    /// The steps of a `tokenizer.json`, of which the last one may be missing if it only makes characters of bytes.
+    pub(super) fn steps(&self) -> Vec<Value> {
+        match &self.cuts {
+            Cuts::Gpt2 => vec![byte_level(true)],
+            Cuts::Gpt2Digits => vec![json!({"type": "Digits", "individual_digits": true}), byte_level(true)],
+            Cuts::Patterns(patterns) => patterns.iter().map(|pattern| split(pattern)).collect(),
+            Cuts::Falcon => vec![split(r"[\p{P}\$\+<=>\^~\|`]+"), split(GPT2), split("[0-9][0-9][0-9]")],
+        }
     }
 }

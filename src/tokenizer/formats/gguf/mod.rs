@@ -16,9 +16,10 @@ use serde_json::{Map, Value, json};
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, head};
 use crate::tokenizer::TokenizerFiles;
+use crate::tokenizer::formats::vocabulary::{Bpe, Prefix, Steps, Vocabulary};
 use metadata::{Metadata, OTHERWISE};
 use pre_tokenizers::PreTokenizer;
-use vocabulary::{Model, Vocabulary};
+use vocabulary::{listed_merges, merges_by_score, vocabulary};
 
 /// Whether a file is one.
 pub(crate) fn is_gguf(path: &Path) -> bool {
@@ -55,7 +56,7 @@ pub(crate) fn files(path: &Path) -> Result<TokenizerFiles> {
 pub(crate) fn tokenizer_config(path: &Path) -> Result<Vec<u8>> {
     let read = || -> Result<_> {
         let metadata = metadata(path)?;
-        let vocabulary = Vocabulary::of(&metadata)?;
+        let vocabulary = vocabulary(&metadata)?;
         Ok(Special::of(&metadata, &vocabulary).tokenizer_config())
     };
     read().at(Place::file(path.display()))
@@ -67,15 +68,26 @@ fn metadata(path: &Path) -> Result<Metadata> {
 
 fn read(path: &Path, name: &str) -> Result<TokenizerFiles> {
     let metadata = metadata(path)?;
-    let vocabulary = Vocabulary::of(&metadata)?;
+    let vocabulary = vocabulary(&metadata)?;
     let kind = kind(&metadata);
-    let (model, adds_bos) = match kind {
+    let (steps, model, adds_bos) = match kind {
         "gpt2" => {
-            let pre_tokenizer = pre_tokenizer(&metadata)?;
-            (Model::of_bytes(&metadata, pre_tokenizer)?, pre_tokenizer.adds_bos)
+            let PreTokenizer { ignore_merges, adds_bos, composes, .. } = *pre_tokenizer(&metadata)?;
+            let steps = Steps::of_bytes(pre_tokenizer(&metadata)?.steps(), composes);
+            (steps, Bpe::of_bytes(&vocabulary, listed_merges(&metadata)?, ignore_merges), adds_bos)
         }
-        LLAMA => (Model::of_scores(&metadata, &vocabulary)?, true),
-        "gemma4" => (Model::of_characters(&metadata)?, true),
+        LLAMA => {
+            let has_prefix = metadata.flag("tokenizer.ggml.add_space_prefix").unwrap_or(true);
+            let prefix = if has_prefix { Prefix::Each } else { Prefix::Nowhere };
+            let unknown = metadata.index("tokenizer.ggml.unknown_token_id").unwrap_or_default();
+            let merges = merges_by_score(&metadata, &vocabulary)?;
+            let model = Bpe::of_characters(&vocabulary, merges, vocabulary.text(unknown), true);
+            (Steps::of_meta_spaces(Vec::new(), prefix), model, true)
+        }
+        "gemma4" => {
+            let model = Bpe::of_characters(&vocabulary, listed_merges(&metadata)?, None, true);
+            (Steps::of_meta_spaces(Vec::new(), Prefix::Nowhere), model, true)
+        }
         _ => {
             let what = format!(
                 "tokenizer.ggml.model is {kind:?}; of GGUF files metatok reads \"gpt2\", \"llama\" and \"gemma4\""
@@ -89,7 +101,7 @@ fn read(path: &Path, name: &str) -> Result<TokenizerFiles> {
     let eos = special.id("eos").filter(|_| adds("tokenizer.ggml.add_eos_token", false));
     Ok(TokenizerFiles {
         name: name.to_owned(),
-        tokenizer_json: vocabulary.tokenizer_json(&model, bos, eos)?,
+        tokenizer_json: vocabulary.tokenizer_json(&steps, &model, &vocabulary.named(bos), &vocabulary.named(eos))?,
         tokenizer_config: Some(special.tokenizer_config()),
         special_tokens_map: None,
         generation_config: Some(json!({"eos_token_id": special.ends()}).to_string().into_bytes()),
@@ -161,12 +173,12 @@ impl<'a> Special<'a> {
             _ => None,
         };
         let given = self.metadata.index(&format!("tokenizer.ggml.{role}_token_id"));
-        given.or(usual.filter(|_| self.has_usual_ids)).filter(|id| *id < self.vocabulary.tokens.len())
+        given.or(usual.filter(|_| self.has_usual_ids)).filter(|id| *id < self.vocabulary.len())
     }
 
     /// The ids at which answers end, in order.
     fn ends(&self) -> Vec<usize> {
-        let added = || self.vocabulary.added().map(|id| (id, self.vocabulary.tokens[id].as_str()));
+        let added = || self.vocabulary.added().map(|(id, token)| (id, token.text.as_str()));
         let has_return = added().any(|(_, token)| token == "<|return|>");
         let is_end = |token: &str| ENDS.contains(&token) && !(has_return && token == END);
         let known = added().filter(|(_, token)| is_end(token)).map(|(id, _)| id);
@@ -185,8 +197,8 @@ impl<'a> Special<'a> {
         for (role, key) in
             [("bos", "bos_token"), ("eos", "eos_token"), ("unknown", "unk_token"), ("padding", "pad_token")]
         {
-            if let Some(id) = self.id(role) {
-                config.insert(key.into(), self.vocabulary.tokens[id].as_str().into());
+            if let Some(token) = self.id(role).and_then(|id| self.vocabulary.text(id)) {
+                config.insert(key.into(), token.into());
             }
         }
         if let Some(template) = self.chat_templates() {

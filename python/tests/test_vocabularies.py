@@ -1,0 +1,57 @@
+"""Mistral's own tokenizer files, from mistral_common: the same ids as that gives."""
+
+import json
+import pathlib
+import shutil
+from typing import Any
+
+import pytest
+
+import metatok
+
+pytest.importorskip("mistral_common", reason="mistral_common is not installed, which has Mistral's tokenizers")
+pytest.importorskip("sentencepiece", reason="sentencepiece is not installed, which reads some of Mistral's tokenizers")
+
+from mistral_common.protocol.instruct.request import ChatCompletionRequest  # noqa: E402
+from mistral_common.tokens.tokenizers.mistral import MistralTokenizer  # noqa: E402
+
+DATA = MistralTokenizer._data_path()
+ROOT = pathlib.Path(__file__).parents[2]
+TEXTS = json.loads((ROOT / "tests/vocabularies/texts.json").read_text())
+
+# The model, and whether its templates write the space that SentencePiece puts before each text.
+FILES = {
+    "tokenizer.model.v1": ("mistral-instruct-v1", True),
+    "mistral_instruct_tokenizer_240323.model.v3": ("mistral-instruct-v3", True),
+    "mistral_instruct_tokenizer_241114.model.v7": ("mistral-instruct-v7", False),
+    "tekken_240718.json": ("mistral-instruct-tekken", False),
+    "tekken_240911.json": ("mistral-instruct-tekken", False),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_texts_have_the_same_ids(name: str) -> None:
+    tokenizer = metatok.Tokenizer(str(DATA / name))
+    reference: Any = MistralTokenizer.from_file(DATA / name).instruct_tokenizer.tokenizer
+    for text in TEXTS:
+        assert tokenizer.encode(text).tolist() == reference.encode(text, bos=False, eos=False), text
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_chats_have_the_same_ids(name: str, tmp_path: pathlib.Path) -> None:
+    model, writes_space = FILES[name]
+    # As Mistral's repositories have it.
+    shutil.copy(DATA / name, tmp_path)
+    if writes_space:
+        config = {"tokenizer_class": "LlamaTokenizer", "legacy": False, "bos_token": "<s>", "eos_token": "</s>"}
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    builder = metatok.PromptBuilder(model, tokenizer=str(tmp_path / name))
+    reference = MistralTokenizer.from_file(DATA / name)
+    roles = ["user", "assistant", "user"]
+    for at in range(len(TEXTS)):
+        # Some versions of Mistral's strip contents.
+        contents = [text.strip() for text in (TEXTS[at:] + TEXTS)[:3]]
+        messages = [{"role": role, "content": content} for role, content in zip(roles, contents)]
+        for chat in (messages[:1], messages, [{"role": "system", "content": "Be brief."}, *messages]):
+            expected = reference.encode_chat_completion(ChatCompletionRequest(messages=chat)).tokens
+            assert builder.build(chat).input_ids.tolist() == expected, chat

@@ -1,0 +1,110 @@
+//! Tokenizers whose vocabulary is no `tokenizer.json`: the ids are those that their own libraries gave, which are recorded
+//! in `tests/vocabularies`.
+
+use std::path::PathBuf;
+
+use std::sync::Arc;
+
+use metatok::builder::TextEncoder;
+use metatok::{AddSpecialTokens, ContentTrust, Tokenizer};
+use serde::Deserialize;
+
+use crate::harness::{Tests, tests};
+use crate::root::root;
+
+pub(crate) fn tests() -> Tests {
+    tests![
+        ids_are_those_of_their_libraries,
+        special_tokens_are_those_of_the_files,
+        no_content_is_a_special_token,
+        a_file_is_found_by_its_content
+    ]
+}
+
+#[derive(Deserialize)]
+struct Recorded {
+    library: String,
+    ids: Vec<Vec<u32>>,
+}
+
+fn folder(name: &str) -> PathBuf {
+    root().join("tests/vocabularies").join(name)
+}
+
+fn load(path: PathBuf) -> Tokenizer {
+    Tokenizer::load(&path.display().to_string()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn read<T: for<'de> Deserialize<'de>>(path: PathBuf) -> T {
+    let text = std::fs::read_to_string(path).expect("it is there");
+    serde_json::from_str(&text).expect("it is of its kind")
+}
+
+fn folders() -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder("")).expect("it can be listed").flatten().map(|entry| entry.path());
+    let folders: Vec<_> = all.filter(|path| path.is_dir()).collect();
+    assert!(!folders.is_empty());
+    folders
+}
+
+fn ids_are_those_of_their_libraries() {
+    let texts: Vec<String> = read(folder("texts.json"));
+    for folder in folders() {
+        let (tokenizer, Recorded { library, ids }) = (load(folder.clone()), read(folder.join("ids.json")));
+        assert_eq!(ids.len(), texts.len());
+        for (text, expected) in texts.iter().zip(ids) {
+            let ids = tokenizer.encode(text).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(ids, expected, "{text:?} by {library} in {}", folder.display());
+        }
+    }
+}
+
+fn special_tokens_are_those_of_the_files() {
+    let first = 1050;
+    for (name, begin, bos, eos) in [
+        ("sentencepiece-bpe", vec![1], Some(1), Some(2)),
+        ("sentencepiece-unigram", vec![1], Some(1), Some(2)),
+        ("tekken", vec![1], Some(1), Some(2)),
+        ("tiktoken-qwen", vec![], None, None),
+        ("tiktoken-glm-4", vec![first + 1, first + 2], None, None),
+        ("tiktoken-kimi", vec![], Some(first), Some(first + 1)),
+    ] {
+        let tokenizer = load(folder(name));
+        assert_eq!(tokenizer.special_tokens_around(), (&begin[..], &[][..]), "{name}");
+        let special = tokenizer.special_token_ids();
+        assert_eq!((special.bos, special.eos), (bos, eos), "{name}");
+    }
+    let by_name = |name: &str, token: &str| load(folder(name)).token_to_id(token);
+    assert_eq!(by_name("sentencepiece-bpe", "[INST]"), Some(4));
+    assert_eq!(by_name("tekken", "[SYSTEM_PROMPT]"), Some(17));
+    assert_eq!(by_name("tekken", "<SPECIAL_23>"), Some(23));
+    assert_eq!(by_name("tiktoken-qwen", "<|im_end|>"), Some(first + 2));
+    assert_eq!(by_name("tiktoken-kimi", "<|reserved_token_1053|>"), Some(first + 3));
+}
+
+fn no_content_is_a_special_token() {
+    for folder in folders() {
+        let tokenizer = Arc::new(load(folder.clone()));
+        let encoder = TextEncoder::new(Arc::clone(&tokenizer), ContentTrust::default(), AddSpecialTokens::Never);
+        let encoder = encoder.unwrap_or_else(|error| panic!("{error}"));
+        for token in tokenizer.added_tokens().filter(|token| token.special) {
+            let text = format!("a {} b", token.content);
+            let ids = encoder.encode(&text).unwrap_or_else(|error| panic!("{error}"));
+            let unknown = tokenizer.unk_token_id();
+            let is_special = |id: &u32| {
+                Some(*id) != unknown && tokenizer.added_tokens().any(|added| added.id == *id && added.special)
+            };
+            assert!(!ids.iter().any(is_special), "{text:?} in {}: {ids:?}", folder.display());
+        }
+    }
+}
+
+fn a_file_is_found_by_its_content() {
+    let copies = tempfile::tempdir().expect("there is room");
+    for (name, file) in [("tekken", "tekken.json"), ("sentencepiece-bpe", "tokenizer.model")] {
+        let copy = copies.path().join(format!("{name}.v3"));
+        std::fs::copy(folder(name).join(file), &copy).expect("there is room");
+        let ids = |tokenizer: Tokenizer| tokenizer.encode("Which planet is red?").expect("it is text");
+        assert_eq!(ids(load(copy)), ids(load(folder(name))));
+    }
+}
