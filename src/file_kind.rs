@@ -39,7 +39,7 @@ pub(crate) fn head(path: &Path) -> io::Result<Vec<u8>> {
 impl FileKind {
     /// The kind of a file, from its first bytes; none if only its reader can tell.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
-        let text = bytes.trim_ascii_start();
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         let starts =
             |start: &str| text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()));
         Some(match bytes {
@@ -125,7 +125,7 @@ impl FileKind {
     }
 }
 
-/// Whether JSON begins as Mistral's, whose keys others do not have.
+/// Whether JSON looks like `tekken.json`: no other format has these keys.
 fn is_tekken(text: &[u8]) -> bool {
     let has = |key: &str| memchr::memmem::find(text, key.as_bytes()).is_some();
     text.first() == Some(&b'{') && (has("\"default_num_special_tokens\"") || has("\"token_bytes\""))

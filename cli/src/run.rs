@@ -87,8 +87,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         }
         RunOutcome::Interrupted => Ok(front.interrupted(&answers)),
         RunOutcome::StoppedAt(error) => {
+            let advice = if error.concerns_every_prompt() { String::new() } else { how_to_go_on(args) };
             say!("{}", error.in_flags());
-            Ok(stopped(args, &totals))
+            say!("stopped at the first bad row ({} written){advice}", count(totals.answers, "answer"));
+            Ok(ExitCode::from(REJECTED))
         }
         _ => Ok(ExitCode::SUCCESS),
     }
@@ -112,14 +114,10 @@ fn say_answered(answers: &RunAnswers) {
     }
 }
 
-/// Prints how to go on after a bad row.
-fn stopped(args: &RunArgs, totals: &RunTotals) -> ExitCode {
+/// How to go on after a bad row.
+fn how_to_go_on(args: &RunArgs) -> String {
     let resume = if args.output.is_some() { ", and --resume to continue from here" } else { "" };
-    say!(
-        "stopped at the first bad row ({} written); use --on-error reject to skip bad rows{resume}",
-        count(totals.answers, "answer")
-    );
-    ExitCode::from(REJECTED)
+    format!("; use --on-error reject to skip bad rows{resume}")
 }
 
 fn options(args: &RunArgs, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<RunOptions> {

@@ -1,4 +1,4 @@
-"""Mistral's own tokenizer files, from mistral_common: the same ids as that gives."""
+"""metatok gives mistral_common's ids for the tokenizer files that it ships."""
 
 import json
 import pathlib
@@ -9,17 +9,18 @@ import pytest
 
 import metatok
 
-pytest.importorskip("mistral_common", reason="mistral_common is not installed, which has Mistral's tokenizers")
-pytest.importorskip("sentencepiece", reason="sentencepiece is not installed, which reads some of Mistral's tokenizers")
+pytest.importorskip("mistral_common", reason="needs mistral_common")
+pytest.importorskip("sentencepiece", reason="needs sentencepiece")
 
+import mistral_common  # noqa: E402
 from mistral_common.protocol.instruct.request import ChatCompletionRequest  # noqa: E402
 from mistral_common.tokens.tokenizers.mistral import MistralTokenizer  # noqa: E402
 
-DATA = MistralTokenizer._data_path()
+DATA = pathlib.Path(mistral_common.__file__).parent / "data"
 ROOT = pathlib.Path(__file__).parents[2]
 TEXTS = json.loads((ROOT / "tests/vocabularies/texts.json").read_text())
 
-# The model, and whether its templates write the space that SentencePiece puts before each text.
+# Each file's model, and whether its template writes SentencePiece's leading space itself.
 FILES = {
     "tokenizer.model.v1": ("mistral-instruct-v1", True),
     "mistral_instruct_tokenizer_240323.model.v3": ("mistral-instruct-v3", True),
@@ -49,7 +50,7 @@ def test_chats_have_the_same_ids(name: str, tmp_path: pathlib.Path) -> None:
     reference = MistralTokenizer.from_file(DATA / name)
     roles = ["user", "assistant", "user"]
     for at in range(len(TEXTS)):
-        # Some versions of Mistral's strip contents.
+        # Some of Mistral's templates strip contents.
         contents = [text.strip() for text in (TEXTS[at:] + TEXTS)[:3]]
         messages = [{"role": role, "content": content} for role, content in zip(roles, contents)]
         for chat in (messages[:1], messages, [{"role": "system", "content": "Be brief."}, *messages]):

@@ -10,7 +10,7 @@ use crate::build::writer::{Out, PromptRequest, PromptWriter};
 use crate::build::written::Written;
 use crate::conversation::Mode;
 use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RawRecord, RecordReader, RowPrompter};
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
@@ -84,8 +84,7 @@ impl BatchBuilder<'_> {
                 // Of a row with several prompts, all or none.
                 self.built.out.truncate(before.0);
                 self.built.written = before.1;
-                if matches!(error.kind(), ErrorKind::MetaTemplateDiffers(_)) {
-                    // Of all prompts, and not of this row alone.
+                if error.concerns_every_prompt() {
                     self.built.error = Some(place.of_error(error));
                     return self.built;
                 }

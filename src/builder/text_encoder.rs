@@ -6,7 +6,7 @@ use crate::assemble::ContentTrust;
 use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::Model;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 
 /// Encodes plain texts, without any template.
@@ -24,7 +24,6 @@ use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 #[derive(Debug, Clone)]
 pub struct TextEncoder {
     builder: PromptBuilder,
-    adds_special_tokens: bool,
 }
 
 impl TextEncoder {
@@ -41,18 +40,18 @@ impl TextEncoder {
             special_tokens: Some(special_tokens),
             ..BuilderOptions::default()
         };
-        let builder = PromptBuilder::new(&Model::default(), tokenizer, &options)?;
-        Ok(Self { builder, adds_special_tokens: special_tokens != AddSpecialTokens::Never })
+        Ok(Self { builder: PromptBuilder::new(&Model::default(), tokenizer, &options)? })
     }
 
-    /// The ids of a text, none if it is empty and nothing is added.
+    /// The ids of a text; none if nothing is left of it, and nothing is added.
     ///
     /// # Errors
     /// The same as for [`PromptBuilder::build`].
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>> {
-        if text.is_empty() && !self.adds_special_tokens {
-            return Ok(Vec::new());
+        match self.builder.build(&Conversation::Text(text.to_owned())) {
+            Ok(prompt) => Ok(prompt.input_ids),
+            Err(error) if matches!(error.kind(), ErrorKind::EmptyPrompt) => Ok(Vec::new()),
+            Err(error) => Err(error),
         }
-        Ok(self.builder.build(&Conversation::Text(text.to_owned()))?.input_ids)
     }
 }

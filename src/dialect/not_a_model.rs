@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::dialect::{ChatTemplate, builtin};
 use crate::error::{Error, ErrorKind, Place, Setting, WayOut, way_out};
 use crate::file_kind::FileKind;
+use crate::tokenizer::is_model;
 
 /// The templates of the families that a config.json names, the likeliest first.
 const FAMILIES: [(&str, &[&str]); 17] = [
@@ -38,8 +39,8 @@ pub(super) fn folder(name: &str) -> Error {
         files.sort();
         files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "toml"))
     };
-    let has_model = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "tekken.json", "config.json"];
-    let (what, way_out) = if has_model.iter().any(|file| path.join(file).is_file()) {
+    let has_config = ["tokenizer_config.json", "config.json"].iter().any(|file| path.join(file).is_file());
+    let (what, way_out) = if has_config || is_model(path) {
         let way_out = if has_chat_template(name) { alone(name) } else { beside(path, name) };
         ("a folder with a tokenizer, not a template", way_out)
     } else if let Some(file) = toml() {

@@ -68,6 +68,7 @@ impl ErrorKind {
             Self::ReservedInContent { .. } => "reserved-in-content",
             Self::UnsupportedTokenizer(_) => "unsupported-tokenizer",
             Self::Encode(_) => "encode",
+            Self::NoGeneratingRole(_) => "no-generating-role",
             Self::MetaTemplateDiffers(_) => "meta-template-differs",
             Self::UnsupportedModel(_) => "unsupported-model",
             Self::ContextFull { .. } => "context-full",
@@ -105,6 +106,7 @@ impl ErrorKind {
             | Self::Template(_)
             | Self::UnsupportedTokenizer(_)
             | Self::Encode(_)
+            | Self::NoGeneratingRole(_)
             | Self::MetaTemplateDiffers(_)
             | Self::UnsupportedModel(_) => Fault::Model,
             _ => Fault::Input,

@@ -228,6 +228,9 @@ pub enum ErrorKind {
     /// A tokenizer library failed to encode or decode a text.
     #[error("the tokenizer failed: {0}")]
     Encode(String),
+    /// A meta template in which the model speaks as a role that does not generate.
+    #[error("{0}")]
+    NoGeneratingRole(String),
     /// What a meta template that was made of a chat template does otherwise after all.
     #[error("the meta template that was made of the chat template {0}, so prompts before it may be wrong too")]
     MetaTemplateDiffers(String),

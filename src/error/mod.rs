@@ -129,6 +129,11 @@ impl Error {
         }
     }
 
+    /// Whether every prompt of the model fails with this error, whatever the input is.
+    pub fn concerns_every_prompt(&self) -> bool {
+        matches!(self.kind(), ErrorKind::MetaTemplateDiffers(_) | ErrorKind::NoGeneratingRole(_))
+    }
+
     /// What to do about it.
     pub fn way_out(&self) -> Option<&WayOut> {
         self.0.way_out.as_ref()

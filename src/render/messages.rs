@@ -164,7 +164,7 @@ impl<'a> Writer<'a, '_> {
                 other.name
             ),
         };
-        Err(Error::from(ErrorKind::Template(what)).at("meta_template"))
+        Err(Error::from(ErrorKind::NoGeneratingRole(what)).at("meta_template"))
     }
 
     /// The error for a message that uses another role if that would invent a turn.

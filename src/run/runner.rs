@@ -232,7 +232,7 @@ impl Run<'_> {
 
     /// Records a line or turn without a prompt. Breaks off with the error if that ends the run.
     pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<Error>> {
-        if self.runner.options.stop_at_error {
+        if self.runner.options.stop_at_error || error.concerns_every_prompt() {
             return Ok(ControlFlow::Break(error));
         }
         let _ = (self.watch)(RunEvent::Refused(&error))?;

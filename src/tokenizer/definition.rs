@@ -29,7 +29,7 @@ pub struct TokenizerFiles {
 
 /// A larger id, twice the largest vocabulary, is taken for a damaged file, because tables are as long as the largest
 /// id.
-const LARGEST_ID: TokenId = 1 << 21;
+pub(crate) const LARGEST_ID: TokenId = 1 << 21;
 
 /// A tokenizer's files, read and reconciled.
 pub(crate) struct Definition {
@@ -203,8 +203,8 @@ fn added_tokens(
         }
         Ok(())
     };
-    for token in listed {
-        add(token, "tokenizer.json: added_tokens")?;
+    for token in &listed {
+        add(token.clone(), "tokenizer.json: added_tokens")?;
     }
     let place = "tokenizer_config.json: added_tokens_decoder";
     let mut declared = Vec::with_capacity(config.len());
@@ -220,8 +220,11 @@ fn added_tokens(
     }
     // Found in one pass over the vocabulary, which cannot be searched by id.
     let renamed = |id: TokenId| declared.binary_search_by_key(&id, |token| token.id).ok().map(|at| &declared[at]);
+    let is_listed =
+        |renamed: &AddedToken| listed.iter().any(|token| (token.id, &token.content) == (renamed.id, &renamed.content));
     for (entry, &id) in &vocabulary.ids {
-        if let Some(token) = renamed(id).filter(|token| token.content != *entry && added.contains_key(&id)) {
+        let is_conflict = |token: &&AddedToken| token.content != *entry && added.contains_key(&id) && !is_listed(token);
+        if let Some(token) = renamed(id).filter(is_conflict) {
             let content = &token.content;
             conflicts.push(format!(
                 "{place} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} is used"
@@ -282,12 +285,12 @@ fn optional<T: Default + for<'de> Deserialize<'de>>(bytes: Option<&[u8]>) -> Res
     bytes.map_or_else(|| Ok(T::default()), parse)
 }
 
-/// Reads a file of JSON, or names the kind of file that it is instead.
+/// Reads JSON; if it is another kind of file, the error says which.
 pub(crate) fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
     parse_json(bytes).map_err(|error| FileKind::of_bytes(bytes).map_or(error, not_a_tokenizer::file))
 }
 
-/// The same for a file of the right kind.
+/// Reads JSON.
 pub(crate) fn parse_json<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     // Only an error needs its path, and keeping track of that takes longer than reading a vocabulary.

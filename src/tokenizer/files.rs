@@ -4,16 +4,17 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::tokenizer::TokenizerFiles;
-use crate::tokenizer::formats::{self, VOCABULARY_FILES};
+use crate::tokenizer::formats::{ADDED_TOKENS, convert, is_vocabulary, vocabulary_files};
 
-/// The files of a tokenizer, of which only the first must exist, or another vocabulary in its place.
+/// The files of a tokenizer. Only the first, or another vocabulary in its place, is required.
 pub(crate) const FILES: [&str; 4] =
-    ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"];
+    [TOKENIZER_JSON, "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"];
+pub(crate) const TOKENIZER_JSON: &str = "tokenizer.json";
 
 impl TokenizerFiles {
     /// Collects the files with `get`, which returns `None` for a file that does not exist. None without a vocabulary.
     pub(crate) fn collect(name: &str, mut get: impl FnMut(&str) -> Result<Option<Vec<u8>>>) -> Result<Option<Self>> {
-        for file in [FILES[0]].into_iter().chain(VOCABULARY_FILES) {
+        for file in [TOKENIZER_JSON].into_iter().chain(vocabulary_files()) {
             if let Some(bytes) = get(file)? {
                 return Self::with_vocabulary(name, file, bytes, get).map(Some);
             }
@@ -26,10 +27,10 @@ impl TokenizerFiles {
         name: &str,
         file: &str,
         vocabulary: Vec<u8>,
-        get: impl FnMut(&str) -> Result<Option<Vec<u8>>>,
+        mut get: impl FnMut(&str) -> Result<Option<Vec<u8>>>,
     ) -> Result<Self> {
-        let [tokenizer, others @ ..] = FILES;
-        let [tokenizer_config, special_tokens_map, generation_config] = others.map(get);
+        let [_, others @ ..] = FILES;
+        let [tokenizer_config, special_tokens_map, generation_config] = others.map(&mut get);
         let files = Self {
             name: name.to_owned(),
             tokenizer_json: Vec::new(),
@@ -37,9 +38,9 @@ impl TokenizerFiles {
             special_tokens_map: special_tokens_map?,
             generation_config: generation_config?,
         };
-        match file == tokenizer {
+        match file == TOKENIZER_JSON && !is_vocabulary(&vocabulary) {
             true => Ok(Self { tokenizer_json: vocabulary, ..files }),
-            false => formats::convert(&vocabulary, &files.place(file), files),
+            false => convert(&vocabulary, file, files, get(ADDED_TOKENS)?.as_deref()),
         }
     }
 
@@ -48,7 +49,7 @@ impl TokenizerFiles {
         let name = Path::new(&self.name);
         match file {
             _ if !name.is_file() => format!("{}: {file}", self.name),
-            "tokenizer.json" => self.name.clone(),
+            TOKENIZER_JSON => self.name.clone(),
             _ => name.with_file_name(file).display().to_string(),
         }
     }

@@ -6,25 +6,24 @@ use hf_hub::api::sync::{ApiBuilder, ApiError, ApiRepo};
 use hf_hub::{Cache, Repo, RepoType};
 
 use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::tokenizer::TokenizerFiles;
-use crate::tokenizer::files::FILES;
+use crate::tokenizer::files::TOKENIZER_JSON;
 use crate::tokenizer::hub_home::HubHome;
 use crate::tokenizer::hub_name::{split_dataset_file, split_revision};
+use crate::tokenizer::{TokenizerFiles, not_a_tokenizer};
 
 /// Downloads `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
     let hub = Hub::of(name, RepoType::Model).at(Place::file(name))?;
     let file = |file: &str, required| hub.file(file, required).at(Place::file(name));
-    let files = TokenizerFiles::collect(name, |name| match file(name, false)? {
-        Some(path) => read(&path).map(Some),
-        None => Ok(None),
-    });
-    if let Some(files) = files? {
+    let get = |name: &str| file(name, false)?.map(|path| read(&path)).transpose();
+    if let Some(files) = TokenizerFiles::collect(name, get)? {
         return Ok(files);
     }
-    // Says why there is none.
-    file(FILES[0], true)?;
-    fetch(name)
+    // Asked for once more, it says why there is no vocabulary.
+    match file(TOKENIZER_JSON, true)? {
+        Some(path) => TokenizerFiles::with_vocabulary(name, TOKENIZER_JSON, read(&path)?, get),
+        None => Err(not_a_tokenizer::folder(Path::new(name)).at(Place::file(name))),
+    }
 }
 
 /// Downloads a file of `org/name` or `org/name@revision`; none if it is not `required` and the hub does not have it.
@@ -115,7 +114,7 @@ fn download(api: &ApiRepo, file: &str, required: bool) -> Result<Option<PathBuf>
         .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it"),
         Some(status) => ErrorKind::Hub(format!("the hub answered {url} with status {status}")).into(),
         // Without it, prompts could end at other stops.
-        None if !required && file != FILES[0] => {
+        None if !required && file != TOKENIZER_JSON => {
             ErrorKind::Hub(format!("{url} could not be downloaded ({error}), and may be missing there"))
                 .with_way_out("check the network and try again, or set HF_HUB_OFFLINE=1 to do with what the cache has")
         }

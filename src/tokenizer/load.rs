@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, head};
-use crate::tokenizer::formats::{VOCABULARY_FILES, gguf, is_vocabulary};
+use crate::tokenizer::files::TOKENIZER_JSON;
+use crate::tokenizer::formats::{gguf, is_vocabulary, vocabulary_files};
 use crate::tokenizer::hub_name::looks_like_a_repository;
 use crate::tokenizer::{Tokenizer, TokenizerCache, TokenizerFiles, not_a_tokenizer};
 
@@ -27,13 +28,12 @@ fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 impl Tokenizer {
-    /// Loads a tokenizer by name: a directory; a `tokenizer.json` file, together with the files next to it; a GGUF file, as
-    /// llama.cpp reads it, or a directory with one and no other vocabulary; `demo`, which is embedded; or a repository of
-    /// the Hugging Face Hub, `org/name` or `org/name@revision`.
+    /// Loads a tokenizer by name: a directory; a file, together with those next to it; a repository of the Hugging Face Hub,
+    /// `org/name` or `org/name@revision`; or `demo`, which is embedded.
     ///
-    /// Without a `tokenizer.json`, SentencePiece's models (`tokenizer.model`), Mistral's `tekken.json` and tiktoken's
-    /// vocabularies are read. Of a GGUF file vocabulary, special tokens and chat template are read, and no weights. The ids
-    /// are those of the `tokenizer.json` that such a file was made from, or that transformers would make of it.
+    /// Without a `tokenizer.json`, SentencePiece models (`tokenizer.model`), Mistral's `tekken.json`, tiktoken vocabularies
+    /// and GGUF files are read; `docs/tokenizers.md` says how. Of a GGUF file only the tokenizer and the chat template are
+    /// read.
     ///
     /// The hub honours `HF_HUB_CACHE`, `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE` like Python's
     /// `huggingface_hub`. Files are downloaded once and then read from its cache. What takes long to read is kept in the
@@ -91,10 +91,10 @@ impl Tokenizer {
             let other = if is_toml { Some(FileKind::ModelFile) } else { FileKind::of_bytes(&head) };
             let file = match other {
                 Some(FileKind::Gguf) => return gguf::files(path),
-                // Whatever its name is.
+                // Whatever it is called.
                 Some(_) if is_vocabulary(&head) => path.file_name().unwrap_or_default().to_string_lossy(),
                 Some(kind) => return Err(not_a_tokenizer::file(kind)).at(Place::file(name)),
-                None => "tokenizer.json".into(),
+                None => TOKENIZER_JSON.into(),
             };
             let bytes = std::fs::read(path).at(Place::file(name))?;
             return TokenizerFiles::with_vocabulary(name, &file, bytes, |file| {
@@ -125,7 +125,7 @@ fn gguf_model(path: &Path) -> Option<PathBuf> {
 }
 
 fn has_vocabulary(folder: &Path) -> bool {
-    ["tokenizer.json"].into_iter().chain(VOCABULARY_FILES).any(|file| folder.join(file).exists())
+    [TOKENIZER_JSON].into_iter().chain(vocabulary_files()).any(|file| folder.join(file).exists())
 }
 
 fn not_found(name: &str) -> crate::Error {

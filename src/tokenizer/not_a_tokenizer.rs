@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Setting, WayOut, way_out};
 use crate::file_kind::FileKind;
 
 /// What to do about vocabularies that are not read.
-const CONVERT: &str = "metatok does not read that, but tokenizer.json, which transformers can write: \
+const CONVERT: &str = "metatok reads tokenizer.json, which transformers can write: \
     AutoTokenizer.from_pretrained(\"FOLDER\").save_pretrained(\"FOLDER\")";
 
 /// The error for a file of another kind.
@@ -14,6 +14,7 @@ pub(crate) fn file(kind: FileKind) -> Error {
     let remedy = kind.remedy().map_or_else(
         || match kind {
             FileKind::Vocabulary => CONVERT.into(),
+            FileKind::Tekken => "call it tekken.json".into(),
             FileKind::ModelFile => way_out![
                 "use it with ",
                 Setting::MODEL,
@@ -41,19 +42,19 @@ pub(crate) fn folder(path: &Path) -> Error {
     let missing = "there is no tokenizer.json";
     match what {
         Some(what) => ErrorKind::NotFound(format!("{missing}, only {what}")).with_way_out(CONVERT),
-        None if has_ending(path, "gguf") => ErrorKind::NotFound(format!("{missing}, but GGUF models"))
-            .with_way_out("name one of them: its tokenizer is inside"),
-        None if has_ending(path, "model") || has_ending(path, "tiktoken") => {
-            ErrorKind::NotFound(format!("{missing}, but other files that may be a vocabulary"))
-                .with_way_out("name the one that is")
+        None if has_name(path, |name| name.ends_with(".gguf")) => ErrorKind::NotFound(format!("{missing}, but there are GGUF files"))
+            .with_way_out("name the one to use"),
+        None if has_name(path, |name| name.contains(".model") || name.contains("tekken") || name.ends_with(".tiktoken")) => {
+            ErrorKind::NotFound(format!("{missing}, but there are files that may hold a vocabulary"))
+                .with_way_out("name the right one")
         }
         None => ErrorKind::NotFound(missing.into()).with_way_out(
-            "a tokenizer is a tokenizer.json, tokenizer.model, tekken.json, tiktoken's file, or a GGUF model; transformers writes a tokenizer.json with `save_pretrained`",
+            "a tokenizer is a tokenizer.json, tokenizer.model, tekken.json, tiktoken vocabulary or GGUF file; transformers writes a tokenizer.json with `save_pretrained`",
         ),
     }
 }
 
-fn has_ending(folder: &Path, ending: &str) -> bool {
+fn has_name(folder: &Path, is_it: impl Fn(&str) -> bool) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| entry.path().extension().is_some_and(|extension| extension == ending))
+    entries.into_iter().any(|entry| is_it(&entry.file_name().to_string_lossy()))
 }

@@ -1,8 +1,6 @@
-//! Tokenizers whose vocabulary is no `tokenizer.json`: the ids are those that their own libraries gave, which are recorded
-//! in `tests/vocabularies`.
+//! Other vocabularies than `tokenizer.json` give the ids of their own libraries, recorded in `tests/vocabularies`.
 
 use std::path::PathBuf;
-
 use std::sync::Arc;
 
 use metatok::builder::TextEncoder;
@@ -16,8 +14,10 @@ pub(crate) fn tests() -> Tests {
     tests![
         ids_are_those_of_their_libraries,
         special_tokens_are_those_of_the_files,
+        the_config_decides_what_is_added,
+        special_tokens_that_a_tekken_lists,
         no_content_is_a_special_token,
-        a_file_is_found_by_its_content
+        a_file_is_recognized_by_its_content
     ]
 }
 
@@ -82,6 +82,52 @@ fn special_tokens_are_those_of_the_files() {
     assert_eq!(by_name("tiktoken-kimi", "<|reserved_token_1053|>"), Some(first + 3));
 }
 
+/// A copy of a vocabulary with other files beside it.
+fn with_files(name: &str, file: &str, files: &[(&str, &str)]) -> Tokenizer {
+    let copies = tempfile::tempdir().expect("there is room");
+    std::fs::copy(folder(name).join(file), copies.path().join(file)).expect("there is room");
+    for (name, content) in files {
+        std::fs::write(copies.path().join(name), content).expect("there is room");
+    }
+    load(copies.path().to_owned())
+}
+
+fn the_config_decides_what_is_added() {
+    let with_config = |config| with_files("sentencepiece-bpe", "tokenizer.model", &[("tokenizer_config.json", config)]);
+    let ids = |tokenizer: &Tokenizer, text: &str| tokenizer.encode(text).expect("it is text");
+    let with_space = ids(&with_config("{}"), "red");
+    for (config, before, after, has_space) in [
+        (r#"{"add_bos_token": false}"#, &[][..], &[][..], true),
+        (r#"{"add_eos_token": true, "tokenizer_class": "LlamaTokenizerFast"}"#, &[1], &[2], true),
+        (r#"{"legacy": false}"#, &[1], &[], true),
+        (r#"{"add_prefix_space": false}"#, &[1], &[], false),
+    ] {
+        let tokenizer = with_config(config);
+        assert_eq!(tokenizer.special_tokens_around(), (before, after), "{config}");
+        assert_eq!(ids(&tokenizer, "red") == with_space, has_space, "{config}");
+        // Roles that it does not name are those of the vocabulary.
+        assert_eq!((tokenizer.special_token_ids().bos, tokenizer.special_token_ids().eos), (Some(1), Some(2)));
+    }
+    let added = [("added_tokens.json", r#"{"<|im_start|>": 1000}"#)];
+    let with_added = with_files("sentencepiece-bpe", "tokenizer.model", &added);
+    assert_eq!(ids(&with_added, "<|im_start|>"), [1000]);
+    let map = [("special_tokens_map.json", r#"{"eos_token": "[/INST]"}"#)];
+    let special = with_files("sentencepiece-bpe", "tokenizer.model", &map);
+    assert_eq!((special.special_token_ids().bos, special.special_token_ids().eos), (Some(1), Some(5)));
+}
+
+fn special_tokens_that_a_tekken_lists() {
+    let text = std::fs::read_to_string(folder("tekken").join("tekken.json")).expect("it is there");
+    let listed = r#"{"special_tokens": [{"rank": 0, "token_str": "<unk>", "is_control": true},
+        {"rank": 1, "token_str": "<s>", "is_control": true}, {"rank": 2, "token_str": "</s>", "is_control": true},
+        {"rank": 3, "token_str": "[THINK]", "is_control": false}],"#;
+    let tokenizer = with_files("tekken", "tekken.json", &[("tekken.json", &text.replacen('{', listed, 1))]);
+    assert_eq!(tokenizer.token_to_id("[THINK]"), Some(3));
+    assert_eq!(tokenizer.token_to_id("<SPECIAL_4>"), Some(4));
+    assert_eq!(tokenizer.special_token_ids().pad, None);
+    assert!(tokenizer.added_tokens().all(|token| token.special));
+}
+
 fn no_content_is_a_special_token() {
     for folder in folders() {
         let tokenizer = Arc::new(load(folder.clone()));
@@ -99,7 +145,7 @@ fn no_content_is_a_special_token() {
     }
 }
 
-fn a_file_is_found_by_its_content() {
+fn a_file_is_recognized_by_its_content() {
     let copies = tempfile::tempdir().expect("there is room");
     for (name, file) in [("tekken", "tekken.json"), ("sentencepiece-bpe", "tokenizer.model")] {
         let copy = copies.path().join(format!("{name}.v3"));

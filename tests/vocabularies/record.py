@@ -1,7 +1,7 @@
-"""Makes small vocabularies of several formats, and records the ids that their own libraries give:
+"""Makes small vocabularies in several formats and records the ids that their own libraries give:
    python record.py (pip install sentencepiece tiktoken mistral_common)."""
 import base64, json, pathlib, unicodedata
-import sentencepiece, tiktoken
+import mistral_common, sentencepiece, tiktoken
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
 HERE = pathlib.Path(__file__).parent
@@ -43,15 +43,15 @@ def sentence_piece(name, **options):
     record(path, sentencepiece, model.encode)
 
 
-def tiktoken_vocabulary(name, file, tokenizer_class, pattern, composes, ranks, **config):
+def tiktoken_vocabulary(name, file, tokenizer_class, pattern, nfc, ranks, **config):
     path = folder(name)
     lines = [base64.b64encode(token).decode() + f" {rank}\n" for token, rank in ranks.items()]
     (path / file).write_text("".join(lines))
     config = {"tokenizer_class": tokenizer_class, **config}
     (path / "tokenizer_config.json").write_text(json.dumps(config, indent=2) + "\n")
     model = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    composed = (lambda text: unicodedata.normalize("NFC", text)) if composes else str
-    record(path, tiktoken, lambda text: model.encode(composed(text), disallowed_special=()))
+    form = (lambda text: unicodedata.normalize("NFC", text)) if nfc else str
+    record(path, tiktoken, lambda text: model.encode(form(text), disallowed_special=()))
 
 
 def tekken(name, ranks):
@@ -59,12 +59,11 @@ def tekken(name, ranks):
     count = 24
     config = {"pattern": TEKKEN, "num_vocab_tokens": len(ranks), "default_vocab_size": len(ranks) - 8 + count,
               "default_num_special_tokens": count, "version": "v3"}
-    entry = lambda token, rank: {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
-    vocab = [entry(token, rank) for token, rank in ranks.items()]
-    lines = ",\n".join("    " + json.dumps(item) for item in vocab)
+    encoded = [(rank, base64.b64encode(token).decode()) for token, rank in ranks.items()]
+    vocab = [{"rank": rank, "token_bytes": token, "token_str": None} for rank, token in encoded]
+    lines = ",\n".join("    " + json.dumps(entry) for entry in vocab)
     (path / "tekken.json").write_text(f'{{\n  "config": {json.dumps(config)},\n  "vocab": [\n{lines}\n  ]\n}}\n')
     model = Tekkenizer.from_file(path / "tekken.json")
-    import mistral_common
     record(path, mistral_common, lambda text: model.encode(text, bos=False, eos=False))
 
 
@@ -79,22 +78,31 @@ def demo_ranks():
     return {token: rank for rank, token in enumerate(single + [token for token in tokens if len(token) > 1])}
 
 
-added = lambda token: {"content": token, "lstrip": False, "normalized": False, "rstrip": False, "single_word": False, "special": True}
-ranks = demo_ranks()
-first = len(ranks)
-tekken("tekken", ranks)
-tiktoken_vocabulary("tiktoken-qwen", "qwen.tiktoken", "QWenTokenizer", QWEN, True, ranks)
-tiktoken_vocabulary("tiktoken-hunyuan", "hy.tiktoken", "HYTokenizer", QWEN, True, ranks)
-tiktoken_vocabulary("tiktoken-glm-4", "tokenizer.model", "ChatGLM4Tokenizer", GLM, False, ranks, added_tokens_decoder={
-    str(first): added("<|endoftext|>"), str(first + 1): added("[gMASK]"), str(first + 2): added("<sop>")})
-tiktoken_vocabulary("tiktoken-kimi", "tiktoken.model", "TikTokenTokenizer", KIMI, False, ranks, added_tokens_decoder={
-    str(first): added("[BOS]"), str(first + 1): added("[EOS]"), str(first + 2): added("<|im_end|>")},
-    bos_token="[BOS]", eos_token="[EOS]")
-rules = folder("sentencepiece-unigram") / "rules.tsv"
-rules.write_text("FB01\t66 69\n2460\t31\nA\t20\n9\t20\n3000\t20\n65 301\tE9\n")
-sentence_piece("sentencepiece-unigram", vocab_size=300, model_type="unigram", normalization_rule_tsv=rules, byte_fallback=False)
-rules.unlink()
-sentence_piece("sentencepiece-bpe", vocab_size=700, model_type="bpe", normalization_rule_name="identity", byte_fallback=True,
-               remove_extra_whitespaces=False, control_symbols=["[INST]", "[/INST]"], user_defined_symbols=["[REF]"], pad_id=3)
-sentence_piece("sentencepiece-no-prefix", vocab_size=600, model_type="bpe", normalization_rule_name="identity", byte_fallback=False,
-               add_dummy_prefix=False)
+def added(token):
+    flags = {"lstrip": False, "normalized": False, "rstrip": False, "single_word": False, "special": True}
+    return {"content": token, **flags}
+
+
+def main():
+    ranks = demo_ranks()
+    first = len(ranks)
+    tekken("tekken", ranks)
+    tiktoken_vocabulary("tiktoken-qwen", "qwen.tiktoken", "QWenTokenizer", QWEN, True, ranks)
+    tiktoken_vocabulary("tiktoken-hunyuan", "hy.tiktoken", "HYTokenizer", QWEN, True, ranks)
+    tiktoken_vocabulary("tiktoken-glm-4", "tokenizer.model", "ChatGLM4Tokenizer", GLM, False, ranks, added_tokens_decoder={
+        str(first): added("<|endoftext|>"), str(first + 1): added("[gMASK]"), str(first + 2): added("<sop>")})
+    tiktoken_vocabulary("tiktoken-kimi", "tiktoken.model", "TikTokenTokenizer", KIMI, False, ranks, added_tokens_decoder={
+        str(first): added("[BOS]"), str(first + 1): added("[EOS]"), str(first + 2): added("<|im_end|>")},
+        bos_token="[BOS]", eos_token="[EOS]")
+    rules = folder("sentencepiece-unigram") / "rules.tsv"
+    rules.write_text("FB01\t66 69\n2460\t31\nA\t20\n9\t20\n3000\t20\n65 301\tE9\n")
+    sentence_piece("sentencepiece-unigram", vocab_size=300, model_type="unigram", normalization_rule_tsv=rules, byte_fallback=False)
+    rules.unlink()
+    sentence_piece("sentencepiece-bpe", vocab_size=700, model_type="bpe", normalization_rule_name="identity", byte_fallback=True,
+                   remove_extra_whitespaces=False, control_symbols=["[INST]", "[/INST]"], user_defined_symbols=["[REF]"], pad_id=3)
+    sentence_piece("sentencepiece-no-prefix", vocab_size=600, model_type="bpe", normalization_rule_name="identity", byte_fallback=False,
+                   add_dummy_prefix=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -107,7 +107,8 @@ pub(crate) struct TokenizerArgs {
 
     /// Use this tokenizer
     ///
-    /// A directory, a tokenizer.json file, a built-in model, or a repository of the Hugging Face Hub (org/name or
+    /// A directory, a file (tokenizer.json, tokenizer.model, tekken.json, tiktoken's or GGUF), a built-in model, or a repository
+    /// of the Hugging Face Hub (org/name or
     /// org/name@revision).
     #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
     pub(crate) tokenizer: Option<String>,

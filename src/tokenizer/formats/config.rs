@@ -1,33 +1,39 @@
-//! What `tokenizer_config.json` says of how a vocabulary is used.
+//! The keys of `tokenizer_config.json` that say how a vocabulary is used.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// Its keys, without those of special tokens.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Config {
+pub(super) struct TokenizerConfig {
     tokenizer_class: Option<String>,
     pub(super) add_bos_token: Option<bool>,
     pub(super) add_eos_token: Option<bool>,
     pub(super) add_prefix_space: Option<bool>,
     pub(super) legacy: Option<bool>,
     #[serde(default)]
-    added_tokens_decoder: Map<String, Value>,
+    added_tokens_decoder: BTreeMap<String, Value>,
 }
 
-impl Config {
+impl TokenizerConfig {
+    /// The class of the tokenizer in transformers, the same for its slow and its fast one.
     pub(super) fn class(&self) -> Option<&str> {
-        self.tokenizer_class.as_deref()
+        self.tokenizer_class.as_deref().map(|name| name.strip_suffix("Fast").unwrap_or(name))
     }
 
     /// The content of the added token with this id.
-    pub(super) fn added(&self, id: usize) -> Option<&str> {
-        self.added_tokens_decoder.get(&id.to_string())?["content"].as_str()
+    pub(super) fn added_token(&self, id: usize) -> Option<&str> {
+        self.added_tokens().find(|(added, _)| *added == id).map(|(_, content)| content)
     }
 
     /// The id of an added token.
-    pub(super) fn added_id(&self, content: &str) -> Option<usize> {
-        let is_it = |(_, token): &(&String, &Value)| token["content"] == content;
-        self.added_tokens_decoder.iter().find(is_it)?.0.parse().ok()
+    pub(super) fn added_token_id(&self, content: &str) -> Option<usize> {
+        self.added_tokens().find(|(_, added)| *added == content).map(|(id, _)| id)
+    }
+
+    fn added_tokens(&self) -> impl Iterator<Item = (usize, &str)> {
+        let tokens = self.added_tokens_decoder.iter();
+        tokens.filter_map(|(id, token)| Some((id.parse().ok()?, token["content"].as_str()?)))
     }
 }

@@ -1,58 +1,111 @@
-//! Tokenizers in other formats than `tokenizer.json`, as the files of a repository that has one.
+//! Vocabularies in other formats than `tokenizer.json`, converted to the files of a repository that has one.
 //!
-//! A vocabulary of another format becomes the `tokenizer.json` that transformers would make of it, and what it says of
-//! special tokens becomes what `tokenizer_config.json` would say. A new format is a file here and a line in [`convert`].
+//! The ids are those of the format's own library, except as `docs/tokenizers.md` lists. A new format is a file here and a
+//! line in [`FORMATS`].
 
 mod config;
+mod format;
 pub(crate) mod gguf;
 mod patterns;
 mod sentencepiece;
+mod steps;
 mod tekken;
 mod tiktoken;
+mod tokenizer_json;
 mod vocabulary;
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
 
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::FileKind;
 use crate::tokenizer::definition::parse;
 use crate::tokenizer::{TokenizerFiles, not_a_tokenizer};
-use config::Config;
-use vocabulary::Converted;
+use config::TokenizerConfig;
+use format::{Converted, Format};
 
-/// The files that repositories without a `tokenizer.json` have in its place.
-pub(crate) const VOCABULARY_FILES: [&str; 6] =
-    ["tekken.json", "tokenizer.model", "tiktoken.model", "qwen.tiktoken", "hy.tiktoken", "spiece.model"];
+/// If a repository has several, the first counts.
+const FORMATS: [Format; 3] = [tekken::FORMAT, sentencepiece::FORMAT, tiktoken::FORMAT];
+
+/// The files that repositories without a `tokenizer.json` may have in its place.
+pub(crate) fn vocabulary_files() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().flat_map(|format| format.files.iter().copied())
+}
+
+fn format_of(content: &[u8]) -> Option<&'static Format> {
+    const ALL: &[Format] = &FORMATS;
+    let kind = FileKind::of_bytes(content)?;
+    ALL.iter().find(|format| format.kind == kind)
+}
 
 /// Whether a file that begins so is a vocabulary that [`convert`] reads.
 pub(crate) fn is_vocabulary(head: &[u8]) -> bool {
-    matches!(FileKind::of_bytes(head), Some(FileKind::SentencePiece | FileKind::Tiktoken | FileKind::Tekken))
+    format_of(head).is_some()
 }
 
-/// The files of a tokenizer whose vocabulary is in another format: `vocabulary` is its content, and `place` names it. The
-/// other `files` are those of its folder.
+/// Where older repositories have the ids of tokens that their vocabulary lacks.
+pub(crate) const ADDED_TOKENS: &str = "added_tokens.json";
+
+/// The files of a tokenizer whose vocabulary is in another format. `file` names it, and the other `files` are those
+/// beside it. `added_tokens` is the content of [`ADDED_TOKENS`], if there is one.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] for a damaged file, [`ErrorKind::UnsupportedTokenizer`] for a vocabulary that is used in an
 /// unknown way, [`ErrorKind::WrongFile`] for another kind of file.
-pub(crate) fn convert(vocabulary: &[u8], place: &str, files: TokenizerFiles) -> Result<TokenizerFiles> {
-    let config: Config = match &files.tokenizer_config {
+pub(crate) fn convert(
+    vocabulary: &[u8],
+    file: &str,
+    mut files: TokenizerFiles,
+    added_tokens: Option<&[u8]>,
+) -> Result<TokenizerFiles> {
+    if let Some(bytes) = added_tokens {
+        files.tokenizer_config = Some(with_added_tokens(&files, bytes)?);
+    }
+    let config: TokenizerConfig = match &files.tokenizer_config {
         Some(bytes) => parse(bytes).at(Place::file(files.place("tokenizer_config.json")))?,
-        None => Config::default(),
+        None => TokenizerConfig::default(),
     };
-    let converted = match FileKind::of_bytes(vocabulary) {
-        Some(FileKind::SentencePiece) => sentencepiece::convert(vocabulary, &config),
-        Some(FileKind::Tekken) => tekken::convert(vocabulary),
-        Some(FileKind::Tiktoken) => tiktoken::convert(vocabulary, &config),
-        Some(kind) => Err(not_a_tokenizer::file(kind)),
-        None => Err(ErrorKind::Invalid("metatok does not know the format of this vocabulary".into()).into()),
+    let converted = match format_of(vocabulary) {
+        Some(format) => (format.convert)(vocabulary, &config),
+        None => Err(unknown(vocabulary)),
     };
-    let Converted { tokenizer_json, special_tokens } = converted.at(Place::file(place))?;
-    let says_nothing = files.tokenizer_config.is_none() && files.special_tokens_map.is_none();
-    let own = || {
-        let names = special_tokens.into_iter().map(|(name, token)| (name.to_owned(), Value::from(token)));
-        Value::Object(names.collect()).to_string().into_bytes()
-    };
-    let special_tokens_map = if says_nothing { Some(own()) } else { files.special_tokens_map };
+    let Converted { tokenizer_json, special_tokens } = converted.at(Place::file(files.place(file)))?;
+    let mut map: Map<String, Value> =
+        special_tokens.into_iter().map(|(role, token)| (role.to_owned(), token.into())).collect();
+    if let Some(bytes) = &files.special_tokens_map {
+        let given: Map<String, Value> = parse(bytes).at(Place::file(files.place("special_tokens_map.json")))?;
+        map.extend(given);
+    }
+    let special_tokens_map = Some(Value::from(map).to_string().into_bytes());
     Ok(TokenizerFiles { tokenizer_json, special_tokens_map, ..files })
+}
+
+/// `tokenizer_config.json` with the tokens of an `added_tokens.json`, unless it has tokens with their ids.
+fn with_added_tokens(files: &TokenizerFiles, added_tokens: &[u8]) -> Result<Vec<u8>> {
+    let ids: BTreeMap<String, usize> = parse(added_tokens).at(Place::file(files.place(ADDED_TOKENS)))?;
+    let place = || Place::file(files.place("tokenizer_config.json"));
+    let mut config: Map<String, Value> =
+        files.tokenizer_config.as_deref().map_or_else(|| Ok(Map::new()), parse).at(place())?;
+    let decoder = config.entry("added_tokens_decoder").or_insert_with(|| Map::new().into());
+    if let Some(decoder) = decoder.as_object_mut() {
+        for (content, id) in ids {
+            let token = || {
+                json!({
+                    "content": content, "special": true, "single_word": false, "lstrip": false, "rstrip": false,
+                    "normalized": false,
+                })
+            };
+            decoder.entry(id.to_string()).or_insert_with(token);
+        }
+    }
+    Ok(Value::from(config).to_string().into_bytes())
+}
+
+fn unknown(content: &[u8]) -> crate::Error {
+    match FileKind::of_bytes(content) {
+        Some(kind) => not_a_tokenizer::file(kind),
+        None => ErrorKind::Invalid("this is not a SentencePiece model, a tiktoken vocabulary or a tekken.json".into())
+            .with_way_out("use the tokenizer.json of the model's repository, if there is one"),
+    }
 }

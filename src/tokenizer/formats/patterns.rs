@@ -1,4 +1,4 @@
-//! The patterns by which models cut text before merging, where their vocabulary's file does not have them.
+//! The split patterns of models whose vocabulary file has none.
 
 use crate::tokenizer::bpe::O200K;
 

@@ -1,4 +1,4 @@
-//! Models of SentencePiece, mostly called `tokenizer.model`: pieces with scores, and how text is normalized.
+//! SentencePiece models, usually called `tokenizer.model`: pieces with scores, and how text is normalized.
 //!
 //! The format is that of
 //! [`sentencepiece_model.proto`](https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto).
@@ -7,11 +7,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prost::Message;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::error::{ErrorKind, Result};
-use crate::tokenizer::formats::config::Config;
-use crate::tokenizer::formats::vocabulary::{Bpe, Converted, Kind, Prefix, Steps, Token, Vocabulary};
+use crate::error::{At, ErrorKind, Result};
+use crate::file_kind::FileKind;
+use crate::tokenizer::formats::config::TokenizerConfig;
+use crate::tokenizer::formats::format::{Converted, Format};
+use crate::tokenizer::formats::steps::{Prefix, Steps, replace_regex};
+use crate::tokenizer::formats::tokenizer_json::{Bpe, TokenizerJson};
+use crate::tokenizer::formats::vocabulary::{Token, TokenType, Vocabulary};
+
+pub(super) const FORMAT: Format = Format { kind: FileKind::SentencePiece, files: &["tokenizer.model"], convert };
 
 #[derive(Message)]
 struct ModelProto {
@@ -41,8 +47,6 @@ struct TrainerSpec {
     treat_whitespace_as_suffix: bool,
     #[prost(bool, tag = "35")]
     byte_fallback: bool,
-    #[prost(int32, optional, tag = "40")]
-    unk_id: Option<i32>,
     #[prost(int32, optional, tag = "41")]
     bos_id: Option<i32>,
     #[prost(int32, optional, tag = "42")]
@@ -63,67 +67,76 @@ struct NormalizerSpec {
     escape_whitespaces: Option<bool>,
 }
 
-/// The classes of tokenizers that put the bos token before a prompt unless `tokenizer_config.json` says otherwise.
-const ADD_BOS: [&str; 7] = [
+/// The values of `model_type` that are read.
+const UNIGRAM: i32 = 1;
+const BPE: i32 = 2;
+
+/// The classes of tokenizers that use a model as it is. All of them put bos before a prompt, unless `tokenizer_config.json`
+/// says otherwise. Others change ids, or add tokens of their own.
+const CLASSES: [&str; 7] = [
     "LlamaTokenizer",
-    "LlamaTokenizerFast",
     "CodeLlamaTokenizer",
-    "CodeLlamaTokenizerFast",
     "GemmaTokenizer",
     "InternLMTokenizer",
     "InternLM2Tokenizer",
+    "BaichuanTokenizer",
+    "YiTokenizer",
 ];
 
-pub(super) fn convert(bytes: &[u8], config: &Config) -> Result<Converted> {
+fn convert(bytes: &[u8], config: &TokenizerConfig) -> Result<Converted> {
     let damaged = |error: prost::DecodeError| {
         ErrorKind::Invalid(format!("the SentencePiece model is damaged: {error}")).with_way_out("download it again")
     };
     let ModelProto { pieces, trainer_spec, normalizer_spec } = ModelProto::decode(bytes).map_err(damaged)?;
+    check_class(config)?;
     let (trainer, normalizer) = (trainer_spec.unwrap_or_default(), normalizer_spec.unwrap_or_default());
-    let scores: Vec<f64> = pieces.iter().map(|piece| piece.score.into()).collect();
+    let scores = scores(&pieces)?;
     let vocabulary = Vocabulary::new(pieces.into_iter().map(token).collect());
-    let id = |given: Option<i32>, usual: i32| {
-        usize::try_from(given.unwrap_or(usual)).ok().filter(|id| vocabulary.text(*id).is_some())
+    let id = |given: Option<i32>, default: i32| {
+        usize::try_from(given.unwrap_or(default)).ok().filter(|id| *id < vocabulary.len())
     };
-    let unknown = id(trainer.unk_id, 0);
-    let model = match trainer.model_type.unwrap_or(UNIGRAM) {
-        UNIGRAM => Model::Unigram {
-            r#type: "Unigram",
-            unk_id: unknown,
-            byte_fallback: trainer.byte_fallback,
-            vocab: vocabulary.scored(&scores),
-        },
-        BPE => {
-            let unknown = unknown.and_then(|id| vocabulary.text(id));
-            let merges = vocabulary.merges_by_score(&scores);
-            Model::Bpe(Bpe::of_characters(&vocabulary, merges, unknown, trainer.byte_fallback))
-        }
-        kind => {
-            return Err(unsupported(format!("the SentencePiece model is one of words or characters (type {kind})")));
-        }
+    let unk = vocabulary.iter().find(|(_, token)| token.kind == TokenType::Unknown).map(|(id, _)| id);
+    let [bos, eos, pad] = [id(trainer.bos_id, 1), id(trainer.eos_id, 2), id(trainer.pad_id, -1)];
+    let around =
+        [bos.filter(|_| config.add_bos_token != Some(false)), eos.filter(|_| config.add_eos_token == Some(true))];
+    let json = TokenizerJson {
+        vocabulary: &vocabulary,
+        steps: steps(&trainer, &normalizer, config)?,
+        model: model(&trainer, &vocabulary, &scores, unk)?,
+        around: around.map(|id| vocabulary.with_id(id).into_iter().collect()),
     };
-    let [bos, eos] = [id(trainer.bos_id, 1), id(trainer.eos_id, 2)];
-    let adds_bos = config.add_bos_token.unwrap_or(config.class().is_none_or(|class| ADD_BOS.contains(&class)));
-    let begin = bos.filter(|_| adds_bos);
-    let end = eos.filter(|_| config.add_eos_token == Some(true));
-    let roles = [("bos_token", bos), ("eos_token", eos), ("unk_token", unknown), ("pad_token", id(trainer.pad_id, -1))];
-    Ok(Converted {
-        tokenizer_json: vocabulary.tokenizer_json(
-            &steps(&trainer, &normalizer, config)?,
-            &model,
-            &vocabulary.named(begin),
-            &vocabulary.named(end),
-        )?,
-        special_tokens: roles
-            .into_iter()
-            .filter_map(|(role, id)| Some((role, vocabulary.text(id?)?.to_owned())))
-            .collect(),
-    })
+    let roles = [("unk_token", unk), ("bos_token", bos), ("eos_token", eos), ("pad_token", pad)];
+    let named = roles.into_iter().filter_map(|(role, id)| Some((role, vocabulary.text(id?)?.to_owned())));
+    Ok(Converted { tokenizer_json: json.to_bytes()?, special_tokens: named.collect() })
 }
 
-/// The types of models that are read.
-const UNIGRAM: i32 = 1;
-const BPE: i32 = 2;
+fn check_class(config: &TokenizerConfig) -> Result<()> {
+    match config.class() {
+        Some(name) if !CLASSES.contains(&name) => {
+            let what = format!("metatok does not know how {name} uses a SentencePiece model");
+            Err(ErrorKind::UnsupportedTokenizer(what).with_way_out(format!(
+                "it knows the classes {}; if that is as one of these, name it as the tokenizer_class in tokenizer_config.json, and otherwise use the tokenizer.json of the model's repository",
+                CLASSES.join(", ")
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn scores(pieces: &[Piece]) -> Result<Vec<f64>> {
+    let score = |(at, Piece { score, .. }): (usize, &Piece)| match score.is_finite() {
+        true => Ok((*score).into()),
+        false => {
+            let what = ErrorKind::Invalid(format!("the score is {score}")).with_way_out("download the file again");
+            Err(what.at(format!("pieces[{at}]")))
+        }
+    };
+    pieces.iter().enumerate().map(score).collect()
+}
+
+fn token(Piece { piece, r#type, .. }: Piece) -> Token {
+    Token::new(piece, TokenType::of_number(r#type.map(Into::into)))
+}
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -132,22 +145,33 @@ enum Model<'a> {
     Unigram { r#type: &'static str, unk_id: Option<usize>, byte_fallback: bool, vocab: Vec<(String, f64)> },
 }
 
-fn token(Piece { piece, r#type, .. }: Piece) -> Token {
-    let kind = match r#type {
-        Some(2) => Kind::Unknown,
-        Some(3) => Kind::Control,
-        Some(4) => Kind::UserDefined,
-        Some(5) => Kind::Padding,
-        Some(6) => Kind::Byte,
-        _ => Kind::Normal,
-    };
-    Token::new(piece, kind)
+fn model<'a>(
+    trainer: &TrainerSpec,
+    vocabulary: &'a Vocabulary,
+    scores: &[f64],
+    unk_id: Option<usize>,
+) -> Result<Model<'a>> {
+    let byte_fallback = trainer.byte_fallback;
+    match trainer.model_type.unwrap_or(UNIGRAM) {
+        UNIGRAM => Ok(Model::Unigram { r#type: "Unigram", unk_id, byte_fallback, vocab: vocabulary.scored(scores) }),
+        BPE => {
+            let unk_token = unk_id.and_then(|id| vocabulary.text(id));
+            let merges = vocabulary.merges_by_score(scores);
+            Ok(Model::Bpe(Bpe::of_characters(vocabulary, merges, unk_token, byte_fallback)))
+        }
+        model_type => Err(unsupported(&format!("model_type is {model_type}; metatok reads UNIGRAM (1) and BPE (2)")))
+            .at("trainer_spec"),
+    }
 }
 
-/// Normalizing, in SentencePiece's order.
-fn steps(trainer: &TrainerSpec, normalizer: &NormalizerSpec, config: &Config) -> Result<Steps> {
-    if trainer.treat_whitespace_as_suffix || normalizer.escape_whitespaces == Some(false) {
-        return Err(unsupported("the SentencePiece model has spaces at the end of words, or none".into()));
+/// The normalizers, in SentencePiece's order.
+fn steps(trainer: &TrainerSpec, normalizer: &NormalizerSpec, config: &TokenizerConfig) -> Result<Steps> {
+    if trainer.treat_whitespace_as_suffix {
+        let what = "treat_whitespace_as_suffix is true, which metatok does not support";
+        return Err(unsupported(what)).at("trainer_spec");
+    }
+    if normalizer.escape_whitespaces == Some(false) {
+        return Err(unsupported("escape_whitespaces is false, which metatok does not support")).at("normalizer_spec");
     }
     let mut normalizers = Vec::new();
     if !normalizer.precompiled_charsmap.is_empty() {
@@ -155,8 +179,8 @@ fn steps(trainer: &TrainerSpec, normalizer: &NormalizerSpec, config: &Config) ->
         normalizers.push(json!({"type": "Precompiled", "precompiled_charsmap": charsmap}));
     }
     if normalizer.remove_extra_whitespaces != Some(false) {
-        // At the end also what spaces are replaced by.
-        normalizers.extend([remove(r"\A +|[ ▁]+\z", ""), remove(" {2,}", " ")]);
+        // At the end, SentencePiece also removes the character that stands for spaces.
+        normalizers.extend([replace_regex(r"\A +|[ ▁]+\z", ""), replace_regex(" {2,}", " ")]);
     }
     let has_prefix = normalizer.add_dummy_prefix != Some(false) && config.add_prefix_space != Some(false);
     let prefix = match (has_prefix, config.legacy) {
@@ -167,11 +191,7 @@ fn steps(trainer: &TrainerSpec, normalizer: &NormalizerSpec, config: &Config) ->
     Ok(Steps::of_meta_spaces(normalizers, prefix))
 }
 
-fn remove(pattern: &str, leaves: &str) -> Value {
-    json!({"type": "Replace", "pattern": {"Regex": pattern}, "content": leaves})
-}
-
-fn unsupported(what: String) -> crate::Error {
-    ErrorKind::UnsupportedTokenizer(what)
+fn unsupported(what: &str) -> crate::Error {
+    ErrorKind::UnsupportedTokenizer(what.into())
         .with_way_out("use the tokenizer.json of the model's repository, if there is one")
 }

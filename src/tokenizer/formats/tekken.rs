@@ -1,47 +1,49 @@
-//! Mistral's `tekken.json`: a vocabulary of bytes with its pattern, of which the first ids are special tokens.
+//! Mistral's `tekken.json`: a vocabulary of bytes and its split pattern; the first ids are special tokens.
 //!
-//! The ids are those of [mistral_common](https://github.com/mistralai/mistral-common), which adds `<s>` before a prompt.
+//! The ids are those of [mistral_common](https://github.com/mistralai/mistral-common), which puts `<s>` before a prompt.
 
 use serde::Deserialize;
 
-use crate::error::{At, ErrorKind, Result};
-use crate::tokenizer::definition::parse_json;
-use crate::tokenizer::formats::vocabulary::{Bpe, Converted, Kind, Steps, Token, Vocabulary, split};
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::file_kind::FileKind;
+use crate::tokenizer::definition::{LARGEST_ID, parse_json};
+use crate::tokenizer::formats::config::TokenizerConfig;
+use crate::tokenizer::formats::format::{Converted, Format};
+use crate::tokenizer::formats::steps::{Steps, split};
+use crate::tokenizer::formats::tokenizer_json::{Bpe, TokenizerJson};
+use crate::tokenizer::formats::vocabulary::{Token, TokenType, Vocabulary};
+
+pub(super) const FORMAT: Format = Format { kind: FileKind::Tekken, files: &["tekken.json"], convert };
 
 #[derive(Deserialize)]
-struct File {
-    config: Config,
+struct Tekken {
+    config: TekkenConfig,
     vocab: Vec<Entry>,
-    special_tokens: Option<Vec<Special>>,
+    special_tokens: Option<Vec<SpecialToken>>,
 }
 
 #[derive(Deserialize)]
-struct Config {
+struct TekkenConfig {
     pattern: String,
-    /// How many ids there are. The vocabulary may have more entries than ids are left.
+    /// The number of ids; `vocab` may have more entries than fit.
     default_vocab_size: usize,
     default_num_special_tokens: usize,
 }
 
 #[derive(Deserialize)]
 struct Entry {
+    rank: usize,
     token_bytes: String,
 }
 
 #[derive(Deserialize)]
-struct Special {
+struct SpecialToken {
     rank: usize,
     token_str: String,
-    #[serde(default = "yes")]
-    is_control: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// The special tokens of files that do not list them, in the order of their ids.
-const USUAL: [&str; 20] = [
+const DEFAULT_SPECIAL_TOKENS: [&str; 20] = [
     "<unk>",
     "<s>",
     "</s>",
@@ -64,42 +66,67 @@ const USUAL: [&str; 20] = [
     "[TOOL_CONTENT]",
 ];
 
-/// The tokens with a role, by their names in `tokenizer_config.json`.
 const ROLES: [(&str, &str); 4] =
     [("bos_token", "<s>"), ("eos_token", "</s>"), ("unk_token", "<unk>"), ("pad_token", "<pad>")];
 
-pub(super) fn convert(bytes: &[u8]) -> Result<Converted> {
-    let File { config, vocab, special_tokens } = parse_json(bytes)?;
-    let count = config.default_num_special_tokens;
-    let mut tokens = special(special_tokens, count).at("special_tokens")?;
-    let entries = config.default_vocab_size.saturating_sub(count).min(vocab.len());
-    for (rank, entry) in vocab.into_iter().take(entries).enumerate() {
-        tokens.push(Token::of_base64(entry.token_bytes.as_bytes()).at("token_bytes").at(format!("vocab[{rank}]"))?);
-    }
-    let vocabulary = Vocabulary::new(tokens);
-    let steps = Steps::of_bytes(vec![split(&config.pattern)], false);
-    let model = Bpe::of_bytes(&vocabulary, vocabulary.merges_by_id(), true);
+fn convert(bytes: &[u8], _: &TokenizerConfig) -> Result<Converted> {
+    let tekken: Tekken = parse_json(bytes)?;
+    let pattern = split(&tekken.config.pattern);
+    let vocabulary = Vocabulary::new(tokens(tekken)?);
     let id = |text: &str| vocabulary.added().find(|(_, token)| token.text == text).map(|(id, _)| id);
-    let tokenizer_json = vocabulary.tokenizer_json(&steps, &model, &vocabulary.named(id("<s>")), &[])?;
-    let has = |(_, token): &(&str, &str)| id(token).is_some();
-    let special_tokens = ROLES.into_iter().filter(has).map(|(name, token)| (name, token.to_owned())).collect();
-    Ok(Converted { tokenizer_json, special_tokens })
+    let roles = ROLES.into_iter().filter(|(_, token)| id(token).is_some());
+    let json = TokenizerJson {
+        vocabulary: &vocabulary,
+        steps: Steps::of_bytes(vec![pattern], false),
+        model: Bpe::of_bytes(&vocabulary, vocabulary.merges_by_id(), true),
+        around: [vocabulary.with_id(id("<s>")).into_iter().collect(), Vec::new()],
+    };
+    Ok(Converted {
+        tokenizer_json: json.to_bytes()?,
+        special_tokens: roles.map(|(role, token)| (role, token.to_owned())).collect(),
+    })
 }
 
-/// The special tokens by id, as many as are counted. Ids that are not listed have names, too.
-fn special(listed: Option<Vec<Special>>, count: usize) -> Result<Vec<Token>> {
-    let mut tokens: Vec<Token> = (0..count).map(|id| Token::new(format!("<SPECIAL_{id}>"), Kind::Control)).collect();
-    let usual = || {
-        let all = USUAL.into_iter().enumerate();
-        all.map(|(rank, token)| Special { rank, token_str: token.into(), is_control: true }).collect()
+/// The special tokens, and then the others.
+fn tokens(Tekken { config, vocab, special_tokens }: Tekken) -> Result<Vec<Token>> {
+    let (size, special) = (config.default_vocab_size, config.default_num_special_tokens);
+    let entries = size.checked_sub(special).filter(|entries| *entries <= vocab.len());
+    let Some(entries) = entries.filter(|_| size <= LARGEST_ID as usize) else {
+        let what = format!(
+            "default_vocab_size is {size} and default_num_special_tokens {special}, but vocab has {} entries",
+            vocab.len()
+        );
+        return Err(damaged(what).at("config"));
     };
-    for Special { rank, token_str, is_control } in listed.unwrap_or_else(usual) {
-        let kind = if is_control { Kind::Control } else { Kind::UserDefined };
-        let Some(token) = tokens.get_mut(rank) else {
-            let what = format!("{token_str:?} has the rank {rank}, but config.default_num_special_tokens is {count}");
-            return Err(ErrorKind::Invalid(what).into());
-        };
-        *token = Token::new(token_str, kind);
+    let mut tokens = self::special_tokens(special_tokens, special)?;
+    for (at, Entry { rank, token_bytes }) in vocab.into_iter().take(entries).enumerate() {
+        let place = || format!("vocab[{at}]");
+        if rank != at {
+            return Err(damaged(format!("the rank is {rank}, and not {at}")).at(place()));
+        }
+        tokens.push(Token::of_base64(token_bytes.as_bytes()).at("token_bytes").at(place())?);
     }
     Ok(tokens)
+}
+
+/// The special tokens by id. Those that are not listed are called `<SPECIAL_ID>`.
+fn special_tokens(listed: Option<Vec<SpecialToken>>, count: usize) -> Result<Vec<Token>> {
+    let default = || {
+        let all = DEFAULT_SPECIAL_TOKENS.iter().enumerate();
+        all.map(|(rank, token)| SpecialToken { rank, token_str: (*token).to_owned() }).collect()
+    };
+    let mut tokens: Vec<Token> =
+        (0..count).map(|id| Token::new(format!("<SPECIAL_{id}>"), TokenType::Control)).collect();
+    for (at, SpecialToken { rank, token_str }) in listed.unwrap_or_else(default).into_iter().enumerate() {
+        let Some(token) = tokens.get_mut(rank) else {
+            let what = format!("{token_str:?} has rank {rank}, but config.default_num_special_tokens is {count}");
+            return Err(damaged(what).at(format!("special_tokens[{at}]")));
+        };
+        token.text = token_str;
+    }
+    Ok(tokens)
+}
+
+fn damaged(what: String) -> Error {
+    ErrorKind::Invalid(what).with_way_out("download the file again")
 }

@@ -1,4 +1,4 @@
-//! The metadata of a GGUF file: what stands under keys before the weights.
+//! The metadata of a GGUF file: the keys and values before the weights.
 //!
 //! The format is that of [ggml's specification](https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), versions 2 and 3.
 
@@ -9,10 +9,10 @@ use crate::error::{ErrorKind, Result};
 
 /// The keys of tokenizers, and the model's name. Others are skipped.
 const KEPT: [&str; 2] = ["tokenizer.", "general.name"];
-/// A longer string or list is taken for damage, because it would fill the memory.
+/// A longer string or list is treated as damage, since it would exhaust the memory.
 const MOST: u64 = 1 << 28;
 
-/// What to do where these do not give a tokenizer.
+/// What to do if the file gives no tokenizer.
 pub(super) const OTHERWISE: &str = "use the tokenizer.json of the repository that it was made from";
 
 /// The keys of a file's tokenizer, with their values.
@@ -32,16 +32,16 @@ enum Value {
 }
 
 impl Metadata {
-    /// Reads what stands at the begin of a file.
+    /// Reads the beginning of a file.
     pub(super) fn read(file: impl Read) -> Result<Self> {
         let mut reader = Reader(file);
         let [magic, version] = [reader.u32()?, reader.u32()?];
         if magic.to_le_bytes() != *b"GGUF" {
-            return Err(ErrorKind::Invalid("this is no GGUF file".into()).into());
+            return Err(ErrorKind::Invalid("this is not a GGUF file".into()).into());
         }
         match version {
             2 | 3 => {}
-            _ if version.swap_bytes() <= 3 => {
+            _ if matches!(version.swap_bytes(), 1..=3) => {
                 return Err(invalid("its numbers are big-endian, which metatok does not read"));
             }
             _ => return Err(invalid(&format!("its format is version {version}; metatok reads 2 and 3"))),
@@ -110,7 +110,7 @@ fn invalid(what: &str) -> crate::Error {
 
 struct Reader<R>(R);
 
-/// What a type is called by the format.
+/// The format's type numbers.
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 

@@ -1,7 +1,7 @@
 //! The tokenizer inside a GGUF file, as the files of the repository that it was made from.
 //!
-//! llama.cpp and what is built on it have vocabulary, merges, special tokens and chat template in one file with the
-//! weights. Only these are read.
+//! llama.cpp and its relatives keep vocabulary, merges, special tokens and chat template in one file with the weights. The
+//! weights are not read.
 
 mod metadata;
 mod pre_tokenizers;
@@ -16,7 +16,9 @@ use serde_json::{Map, Value, json};
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, head};
 use crate::tokenizer::TokenizerFiles;
-use crate::tokenizer::formats::vocabulary::{Bpe, Prefix, Steps, Vocabulary};
+use crate::tokenizer::formats::steps::{Prefix, Steps};
+use crate::tokenizer::formats::tokenizer_json::{Bpe, TokenizerJson};
+use crate::tokenizer::formats::vocabulary::Vocabulary;
 use metadata::{Metadata, OTHERWISE};
 use pre_tokenizers::PreTokenizer;
 use vocabulary::{listed_merges, merges_by_score, vocabulary};
@@ -26,7 +28,7 @@ pub(crate) fn is_gguf(path: &Path) -> bool {
     path.is_file() && head(path).is_ok_and(|bytes| FileKind::of_bytes(&bytes) == Some(FileKind::Gguf))
 }
 
-/// The only one of a folder with a tokenizer; none if there is none, or if there are several.
+/// The only GGUF file with a tokenizer in a folder; none if there are several.
 pub(crate) fn only_one(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     let has_tokenizer = |path: &PathBuf| {
@@ -49,7 +51,7 @@ pub(crate) fn files(path: &Path) -> Result<TokenizerFiles> {
     read(path, &name).at(Place::file(&name))
 }
 
-/// What `tokenizer_config.json` would say, without the rest.
+/// The `tokenizer_config.json` alone.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] for a damaged file.
@@ -57,7 +59,7 @@ pub(crate) fn tokenizer_config(path: &Path) -> Result<Vec<u8>> {
     let read = || -> Result<_> {
         let metadata = metadata(path)?;
         let vocabulary = vocabulary(&metadata)?;
-        Ok(Special::of(&metadata, &vocabulary).tokenizer_config())
+        Ok(SpecialTokens::of(&metadata, &vocabulary).tokenizer_config())
     };
     read().at(Place::file(path.display()))
 }
@@ -69,43 +71,61 @@ fn metadata(path: &Path) -> Result<Metadata> {
 fn read(path: &Path, name: &str) -> Result<TokenizerFiles> {
     let metadata = metadata(path)?;
     let vocabulary = vocabulary(&metadata)?;
-    let kind = kind(&metadata);
-    let (steps, model, adds_bos) = match kind {
-        "gpt2" => {
-            let PreTokenizer { ignore_merges, adds_bos, composes, .. } = *pre_tokenizer(&metadata)?;
-            let steps = Steps::of_bytes(pre_tokenizer(&metadata)?.steps(), composes);
-            (steps, Bpe::of_bytes(&vocabulary, listed_merges(&metadata)?, ignore_merges), adds_bos)
-        }
-        LLAMA => {
-            let has_prefix = metadata.flag("tokenizer.ggml.add_space_prefix").unwrap_or(true);
-            let prefix = if has_prefix { Prefix::Each } else { Prefix::Nowhere };
-            let unknown = metadata.index("tokenizer.ggml.unknown_token_id").unwrap_or_default();
-            let merges = merges_by_score(&metadata, &vocabulary)?;
-            let model = Bpe::of_characters(&vocabulary, merges, vocabulary.text(unknown), true);
-            (Steps::of_meta_spaces(Vec::new(), prefix), model, true)
-        }
-        "gemma4" => {
-            let model = Bpe::of_characters(&vocabulary, listed_merges(&metadata)?, None, true);
-            (Steps::of_meta_spaces(Vec::new(), Prefix::Nowhere), model, true)
-        }
-        _ => {
-            let what = format!(
-                "tokenizer.ggml.model is {kind:?}; of GGUF files metatok reads \"gpt2\", \"llama\" and \"gemma4\""
-            );
-            return Err(ErrorKind::UnsupportedTokenizer(what).with_way_out(OTHERWISE));
-        }
-    };
-    let special = Special::of(&metadata, &vocabulary);
-    let adds = |key: &str, usual: bool| metadata.flag(key).unwrap_or(usual);
-    let bos = special.id("bos").filter(|_| adds("tokenizer.ggml.add_bos_token", adds_bos) || kind == "gemma4");
+    let special = SpecialTokens::of(&metadata, &vocabulary);
+    let Parts { steps, model, adds_bos } = parts(&metadata, &vocabulary, &special)?;
+    let adds = |key: &str, default: bool| metadata.flag(key).unwrap_or(default);
+    let bos = special.id("bos").filter(|_| adds("tokenizer.ggml.add_bos_token", adds_bos) || kind(&metadata) == GEMMA4);
     let eos = special.id("eos").filter(|_| adds("tokenizer.ggml.add_eos_token", false));
+    let around = [bos, eos].map(|id| vocabulary.with_id(id).into_iter().collect());
     Ok(TokenizerFiles {
         name: name.to_owned(),
-        tokenizer_json: vocabulary.tokenizer_json(&steps, &model, &vocabulary.named(bos), &vocabulary.named(eos))?,
+        tokenizer_json: TokenizerJson { vocabulary: &vocabulary, steps, model, around }.to_bytes()?,
         tokenizer_config: Some(special.tokenizer_config()),
         special_tokens_map: None,
         generation_config: Some(json!({"eos_token_id": special.ends()}).to_string().into_bytes()),
     })
+}
+
+/// What a `tokenizer.json` has besides special tokens.
+struct Parts<'a> {
+    steps: Steps,
+    model: Bpe<'a>,
+    adds_bos: bool,
+}
+
+fn parts<'a>(metadata: &'a Metadata, vocabulary: &'a Vocabulary, special: &SpecialTokens<'_>) -> Result<Parts<'a>> {
+    match kind(metadata) {
+        "gpt2" => {
+            let pre_tokenizer = pre_tokenizer(metadata)?;
+            let merges = match pre_tokenizer.merges_by_id {
+                true => vocabulary.merges_by_id(),
+                false => listed_merges(metadata)?,
+            };
+            Ok(Parts {
+                steps: Steps::of_bytes(pre_tokenizer.steps(), pre_tokenizer.nfc),
+                model: Bpe::of_bytes(vocabulary, merges, pre_tokenizer.ignore_merges),
+                adds_bos: pre_tokenizer.adds_bos,
+            })
+        }
+        LLAMA => {
+            let has_prefix = metadata.flag("tokenizer.ggml.add_space_prefix").unwrap_or(true);
+            let prefix = if has_prefix { Prefix::Each } else { Prefix::Nowhere };
+            let unk_token = special.id("unknown").and_then(|id| vocabulary.text(id));
+            let merges = merges_by_score(metadata, vocabulary)?;
+            let model = Bpe::of_characters(vocabulary, merges, unk_token, true);
+            Ok(Parts { steps: Steps::of_meta_spaces(Vec::new(), prefix), model, adds_bos: true })
+        }
+        GEMMA4 => {
+            let model = Bpe::of_characters(vocabulary, listed_merges(metadata)?, None, true);
+            Ok(Parts { steps: Steps::of_meta_spaces(Vec::new(), Prefix::Nowhere), model, adds_bos: true })
+        }
+        kind => {
+            let what = format!(
+                "tokenizer.ggml.model is {kind:?}; of GGUF files metatok reads \"gpt2\", \"llama\" and \"gemma4\""
+            );
+            Err(ErrorKind::UnsupportedTokenizer(what).with_way_out(OTHERWISE))
+        }
+    }
 }
 
 /// The kind of vocabulary.
@@ -115,6 +135,7 @@ fn kind(metadata: &Metadata) -> &str {
 
 /// The kind of SentencePiece's vocabularies.
 const LLAMA: &str = "llama";
+const GEMMA4: &str = "gemma4";
 
 fn pre_tokenizer(metadata: &Metadata) -> Result<&'static PreTokenizer> {
     let name = metadata.text("tokenizer.ggml.pre").unwrap_or("default");
@@ -128,15 +149,15 @@ fn pre_tokenizer(metadata: &Metadata) -> Result<&'static PreTokenizer> {
 }
 
 /// The tokens with a role, and the chat template.
-struct Special<'a> {
+struct SpecialTokens<'a> {
     metadata: &'a Metadata,
     vocabulary: &'a Vocabulary,
-    /// Whether ids that are not given are those of Llama.
-    has_usual_ids: bool,
+    /// Whether missing ids default to Llama's.
+    has_llama_ids: bool,
 }
 
 /// The tokens at which llama.cpp ends an answer, whatever the file says.
-const ENDS: [&str; 19] = [
+const END_OF_ANSWER: [&str; 19] = [
     "</s>",
     "<|eot_id|>",
     "<|im_end|>",
@@ -160,9 +181,9 @@ const ENDS: [&str; 19] = [
 /// An end, unless a model has `<|return|>`: then it ends a part of an answer.
 const END: &str = "<|end|>";
 
-impl<'a> Special<'a> {
+impl<'a> SpecialTokens<'a> {
     fn of(metadata: &'a Metadata, vocabulary: &'a Vocabulary) -> Self {
-        Self { metadata, vocabulary, has_usual_ids: kind(metadata) == LLAMA }
+        Self { metadata, vocabulary, has_llama_ids: kind(metadata) == LLAMA }
     }
 
     fn id(&self, role: &str) -> Option<usize> {
@@ -173,14 +194,14 @@ impl<'a> Special<'a> {
             _ => None,
         };
         let given = self.metadata.index(&format!("tokenizer.ggml.{role}_token_id"));
-        given.or(usual.filter(|_| self.has_usual_ids)).filter(|id| *id < self.vocabulary.len())
+        given.or(usual.filter(|_| self.has_llama_ids)).filter(|id| *id < self.vocabulary.len())
     }
 
     /// The ids at which answers end, in order.
     fn ends(&self) -> Vec<usize> {
         let added = || self.vocabulary.added().map(|(id, token)| (id, token.text.as_str()));
         let has_return = added().any(|(_, token)| token == "<|return|>");
-        let is_end = |token: &str| ENDS.contains(&token) && !(has_return && token == END);
+        let is_end = |token: &str| END_OF_ANSWER.contains(&token) && !(has_return && token == END);
         let known = added().filter(|(_, token)| is_end(token)).map(|(id, _)| id);
         let mut ends: Vec<usize> = Vec::new();
         for id in ["eos", "eot", "eom"].into_iter().filter_map(|role| self.id(role)).chain(known) {

@@ -2,30 +2,30 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::formats::gguf::metadata::{Metadata, OTHERWISE};
-use crate::tokenizer::formats::vocabulary::{Kind, Merge, Token, Vocabulary};
+use crate::tokenizer::formats::vocabulary::{Merge, Token, TokenType, Vocabulary};
 
-/// The tokens of Phi-3 that leave white space alone. The others take what is after them.
+/// Phi-3's tokens that do not take the white space after them; all others do.
 const KEEP_SPACE: [&str; 3] = ["<unk>", "<s>", "<|endoftext|>"];
 
 /// The tokens of a file.
 pub(super) fn vocabulary(metadata: &Metadata) -> Result<Vocabulary> {
     let tokens = metadata.texts("tokenizer.ggml.tokens").ok_or_else(|| missing("tokenizer.ggml.tokens"))?;
     let types = metadata.ints("tokenizer.ggml.token_type").unwrap_or_default();
-    // llama.cpp tells the model by its name, too.
+    // llama.cpp, too, recognizes the model by name.
     let name = metadata.text("general.name").unwrap_or_default().to_lowercase();
     let is_phi3 = ["phi-3", "phi3"].iter().any(|phi3| name.contains(phi3));
     let token = |(id, text): (usize, &String)| {
-        let kind = match types.get(id) {
-            Some(2) => Kind::Unknown,
-            Some(3) => Kind::Control,
-            Some(4) => Kind::UserDefined,
-            Some(5) if *text == format!("[PAD{id}]") || text.is_empty() => Kind::Padding,
-            Some(6) => Kind::Byte,
-            _ => Kind::Normal,
+        let kind = match TokenType::of_number(types.get(id).copied()) {
+            // Some are written as unused.
+            TokenType::Unused if *text != format!("[PAD{id}]") && !text.is_empty() => TokenType::Normal,
+            kind => kind,
         };
         Token { rstrip: is_phi3 && !KEEP_SPACE.contains(&text.as_str()), ..Token::new(text, kind) }
     };
-    Ok(Vocabulary::new(tokens.iter().enumerate().map(token).collect()))
+    let mut tokens: Vec<Token> = tokens.iter().enumerate().map(token).collect();
+    // They only make the vocabulary as long as the weights.
+    while tokens.pop_if(|last| last.kind == TokenType::Unused).is_some() {}
+    Ok(Vocabulary::new(tokens))
 }
 
 /// The merges that a file lists.
