@@ -3,6 +3,7 @@
 import json
 import pathlib
 import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ pytest.importorskip("sentencepiece", reason="needs sentencepiece")
 import mistral_common  # noqa: E402
 from mistral_common.protocol.instruct.request import ChatCompletionRequest  # noqa: E402
 from mistral_common.tokens.tokenizers.mistral import MistralTokenizer  # noqa: E402
+from mistral_common.tokens.tokenizers.tekken import Tekkenizer  # noqa: E402
 
 DATA = pathlib.Path(mistral_common.__file__).parent / "data"
 ROOT = pathlib.Path(__file__).parents[2]
@@ -38,6 +40,25 @@ def test_texts_have_the_same_ids(name: str) -> None:
         assert tokenizer.encode(text).tolist() == reference.encode(text, bos=False, eos=False), text
 
 
+def chats() -> Iterator[list[dict[str, str]]]:
+    roles = ["user", "assistant", "user"]
+    for at in range(len(TEXTS)):
+        # mistral_common strips some contents.
+        contents = [text.strip() for text in (TEXTS[at:] + TEXTS)[:3]]
+        messages = [{"role": role, "content": content} for role, content in zip(roles, contents)]
+        yield messages[:1]
+        yield messages
+        yield [{"role": "system", "content": "Be brief."}, *messages]
+
+
+def compare(model: str, file: pathlib.Path) -> None:
+    builder = metatok.PromptBuilder(model, tokenizer=str(file))
+    reference = MistralTokenizer.from_file(file)
+    for chat in chats():
+        expected = reference.encode_chat_completion(ChatCompletionRequest(messages=chat)).tokens
+        assert builder.build(chat).input_ids.tolist() == expected, chat
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_chats_have_the_same_ids(name: str, tmp_path: pathlib.Path) -> None:
     model, writes_space = FILES[name]
@@ -46,13 +67,18 @@ def test_chats_have_the_same_ids(name: str, tmp_path: pathlib.Path) -> None:
     if writes_space:
         config = {"tokenizer_class": "LlamaTokenizer", "legacy": False, "bos_token": "<s>", "eos_token": "</s>"}
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    builder = metatok.PromptBuilder(model, tokenizer=str(tmp_path / name))
-    reference = MistralTokenizer.from_file(DATA / name)
-    roles = ["user", "assistant", "user"]
-    for at in range(len(TEXTS)):
-        # Some of Mistral's templates strip contents.
-        contents = [text.strip() for text in (TEXTS[at:] + TEXTS)[:3]]
-        messages = [{"role": role, "content": content} for role, content in zip(roles, contents)]
-        for chat in (messages[:1], messages, [{"role": "system", "content": "Be brief."}, *messages]):
-            expected = reference.encode_chat_completion(ChatCompletionRequest(messages=chat)).tokens
-            assert builder.build(chat).input_ids.tolist() == expected, chat
+    compare(model, tmp_path / name)
+
+
+@pytest.mark.parametrize("version", ["v7", "v11", "v13"])
+def test_later_versions_of_tekken_have_the_same_ids(version: str, tmp_path: pathlib.Path) -> None:
+    tekken = json.loads((DATA / "tekken_240911.json").read_text())
+    tekken["config"]["version"] = version
+    # Later files list the special tokens that earlier ones leave to the library, and some more.
+    names = [str(token["token_str"].value) for token in Tekkenizer.DEPRECATED_SPECIAL_TOKENS]
+    names += ["[AUDIO]", "[BEGIN_AUDIO]", "[CALL_ID]", "[ARGS]", "[THINK]", "[/THINK]"]
+    special = [{"rank": rank, "token_str": name, "is_control": True} for rank, name in enumerate(names)]
+    tekken["special_tokens"] = special
+    file = tmp_path / "tekken.json"
+    file.write_text(json.dumps(tekken))
+    compare("mistral-instruct-v7", file)
