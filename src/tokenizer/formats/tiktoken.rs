@@ -7,9 +7,10 @@ use foldhash::HashSet;
 
 use crate::error::{At, ErrorKind, Result};
 use crate::file_kind::FileKind;
+use crate::tokenizer::bpe::KIMI;
 use crate::tokenizer::formats::config::TokenizerConfig;
 use crate::tokenizer::formats::format::{Converted, Format};
-use crate::tokenizer::formats::patterns::{CL100K, KIMI, QWEN2};
+use crate::tokenizer::formats::patterns::{CL100K, QWEN2};
 use crate::tokenizer::formats::steps::{Steps, split};
 use crate::tokenizer::formats::tokenizer_json::{Bpe, TokenizerJson};
 use crate::tokenizer::formats::vocabulary::{Token, TokenType, TokenWithId, Vocabulary};

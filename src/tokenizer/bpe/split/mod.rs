@@ -15,7 +15,7 @@ mod variant;
 pub(super) use cuts::Cuts;
 #[cfg(test)]
 pub(super) use pattern::Pattern;
-pub(crate) use pattern::{DEEPSEEK, GPT2, O200K, TEKKEN};
+pub(crate) use pattern::{DEEPSEEK, GPT2, KIMI, O200K, TEKKEN};
 pub(super) use scanner::Scanner;
 pub(super) use seams::Seams;
 pub(super) use splits::SplitBuffers;

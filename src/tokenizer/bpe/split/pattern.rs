@@ -20,6 +20,8 @@ pub(crate) enum Pattern {
     O200k,
     /// The same with each digit by itself, and without contractions: Mistral, since Nemo.
     Tekken,
+    /// As o200k's, with Chinese characters apart from other letters: Kimi.
+    Kimi,
     /// V3 and R1. Three patterns, one after the other.
     DeepSeek,
 }
@@ -27,6 +29,7 @@ pub(crate) enum Pattern {
 pub(crate) const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 pub(crate) const O200K: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 pub(crate) const TEKKEN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+pub(crate) const KIMI: &str = r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 pub(crate) const DEEPSEEK: [&str; 3] = [
     r"\p{N}{1,3}",
     "[一-龥\u{3040}-ゟ゠-ヿ]+",
@@ -56,6 +59,7 @@ impl Pattern {
             [split] => match isolated(split).or_else(|| kept(split))? {
                 O200K => Some(Self::O200k),
                 TEKKEN => Some(Self::Tekken),
+                KIMI => Some(Self::Kimi),
                 other => Variant::of(other).map(Self::Cl100k),
             },
             [digits, split] => Variant::behind_digits(isolated(digits)?, isolated(split)?).map(Self::Cl100k),
@@ -68,7 +72,7 @@ impl Pattern {
         match self {
             // White space that ends a text is one piece, and before other text two.
             Self::Gpt2 | Self::Gpt2Digits => false,
-            Self::Cl100k(_) | Self::DeepSeek => next.is_ascii_graphic(),
+            Self::Cl100k(_) | Self::DeepSeek | Self::Kimi => next.is_ascii_graphic(),
             // A slash belongs to a line end after punctuation.
             Self::O200k | Self::Tekken => next.is_ascii_graphic() && next != b'/',
         }
@@ -111,6 +115,7 @@ pub(super) mod tests {
             (Pattern::Gpt2, &[GPT2][..]),
             (Pattern::O200k, &[O200K]),
             (Pattern::Tekken, &[TEKKEN]),
+            (Pattern::Kimi, &[KIMI]),
             (Pattern::DeepSeek, &DEEPSEEK),
         ]
         .map(|(pattern, written)| (pattern, steps(written)));

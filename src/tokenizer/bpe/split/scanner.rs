@@ -1,15 +1,15 @@
 //! Cutting text by a pattern.
 
 use bitcannon::{Span, classify::classify};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokenizers_classic::PreTokenizerWrapper;
 
 use crate::tokenizer::bpe::split::blocks::Blocks;
 use crate::tokenizer::bpe::split::blocks::kinds::MARK;
 use crate::tokenizer::bpe::split::older_unicode::respell;
-use crate::tokenizer::bpe::split::pattern::Pattern;
+use crate::tokenizer::bpe::split::pattern::{KIMI, Pattern};
 use crate::tokenizer::bpe::split::splits::ends_by;
-use crate::tokenizer::bpe::split::variant::Variant;
+use crate::tokenizer::bpe::split::variant::{Variant, steps};
 
 /// A longer text is cut part by part, so that what is written of it stays near.
 const LONG: usize = 4096;
@@ -123,8 +123,8 @@ struct Any {
     respelled: String,
     /// With letters in place of marks.
     marked: String,
-    /// The library's way of cutting by a variant, for the ones that `bitcannon` does not know.
-    by_library: Option<(Variant, PreTokenizerWrapper)>,
+    /// The library's way of cutting by a pattern, for the ones that `bitcannon` does not know, or not exactly.
+    by_library: Option<(Pattern, PreTokenizerWrapper)>,
     /// What kind of character each byte belongs to.
     tags: Vec<u8>,
     /// A bit for each byte at which a piece begins.
@@ -137,10 +137,12 @@ struct Any {
 
 impl Any {
     fn ends(&mut self, pattern: Pattern, text: &str) -> &[u32] {
-        if let Pattern::Cl100k(variant) = pattern
-            && ![Variant::CL100K, Variant::QWEN, Variant::QWEN3_5].contains(&variant)
-        {
-            return self.ends_by_library(variant, text);
+        match pattern {
+            Pattern::Cl100k(Variant::CL100K | Variant::QWEN | Variant::QWEN3_5) => {}
+            Pattern::Cl100k(variant) => return self.ends_by_library(pattern, text, || variant.steps()),
+            // Chinese digits and signs may also be of other pieces.
+            Pattern::Kimi => return self.ends_by_library(pattern, text, || steps(&[KIMI])),
+            _ => {}
         }
         let has_long_s = matches!(pattern, Pattern::Cl100k(_) | Pattern::O200k);
         let mut text = if respell(text, has_long_s, &mut self.respelled) { &self.respelled } else { text };
@@ -168,17 +170,18 @@ impl Any {
             Pattern::O200k => bitcannon::bitcannon_o200k(bytes, tags, starts, flags, later, pieces),
             Pattern::Tekken => bitcannon::bitcannon_tekken(bytes, tags, starts, flags, later, pieces),
             Pattern::DeepSeek => bitcannon::bitcannon_deepseek(bytes, tags, starts, pieces),
+            Pattern::Kimi => unreachable!("the library cuts by it"),
         };
         self.ends.clear();
         self.ends.extend(self.pieces[..count].iter().map(|piece| piece.end));
         &self.ends
     }
 
-    fn ends_by_library(&mut self, variant: Variant, text: &str) -> &[u32] {
-        if self.by_library.as_ref().is_none_or(|(known, _)| *known != variant) {
-            let json = json!({"type": "Sequence", "pretokenizers": variant.steps()});
+    fn ends_by_library(&mut self, pattern: Pattern, text: &str, steps: impl FnOnce() -> Value) -> &[u32] {
+        if self.by_library.as_ref().is_none_or(|(known, _)| *known != pattern) {
+            let json = json!({"type": "Sequence", "pretokenizers": steps()});
             let library = serde_json::from_value(json).expect("these steps are well formed");
-            self.by_library = Some((variant, library));
+            self.by_library = Some((pattern, library));
         }
         self.ends.clear();
         if let Some((_, library)) = &self.by_library {

@@ -5,9 +5,9 @@
 
 use serde_json::{Value, json};
 
-use crate::tokenizer::bpe::{DEEPSEEK, GPT2, O200K, TEKKEN};
+use crate::tokenizer::bpe::{DEEPSEEK, GPT2, KIMI, O200K, TEKKEN};
 use crate::tokenizer::formats::patterns::{
-    BAILING, CL100K, DEEPSEEK_CODER, DEEPSEEK_LLM, EXAONE_MOE, KIMI, MINICPM5, QWEN2, QWEN35, SEED, TINY_AYA,
+    BAILING, CL100K, DEEPSEEK_CODER, DEEPSEEK_LLM, EXAONE_MOE, MINICPM5, QWEN2, QWEN35, SEED, TINY_AYA,
 };
 use crate::tokenizer::formats::steps::{byte_level, split};
 

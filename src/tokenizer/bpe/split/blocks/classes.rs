@@ -21,6 +21,8 @@ pub(super) struct Told {
     pub(super) case: bool,
     /// Letters and signs of scripts, and control characters.
     pub(super) scripts: bool,
+    /// Letters of Chinese alone.
+    pub(super) han: bool,
     /// Marks, which are like letters.
     pub(super) marks: bool,
     /// Digits of several bytes.
@@ -82,7 +84,7 @@ impl Classes {
             known = simd.or(known, bytes);
             classes.inner = simd.bits(simd.is_below(bytes, 0xC0));
             classes.leads = simd.bits(bytes) & !classes.inner;
-            let of_three = if told.scripts { IDEOGRAPHS } else { LETTERS_OF_THREE };
+            let of_three = if told.scripts || told.han { IDEOGRAPHS } else { LETTERS_OF_THREE };
             classes.letters_of_three = simd.bits(simd.is_between(bytes, of_three[0], of_three[1]));
             if told.case {
                 let first = simd.bits(simd.is(bytes, LETTERS_OF_TWO[0]));
@@ -118,7 +120,7 @@ mod tests {
     proptest! {
         #[test]
         fn all_processors_find_the_same(bytes: [u8; SIZE], len in 1..=SIZE, case: bool, scripts: bool, is_wide: bool) {
-            let told = Told { case, scripts, marks: false, wide_digits: false };
+            let told = Told { case, scripts, han: false, marks: false, wide_digits: false };
             let found = Classes::of(Portable, &bytes, len, told, is_wide);
             if let Some(simd) = pulp::x86::V3::try_new() {
                 prop_assert_eq!(Classes::of(simd, &bytes, len, told, is_wide), found);
@@ -129,7 +131,7 @@ mod tests {
     #[test]
     fn each_byte_is_of_its_class() {
         for byte in 0..=255_u8 {
-            let told = Told { case: true, scripts: false, marks: false, wide_digits: true };
+            let told = Told { case: true, scripts: false, han: false, marks: false, wide_digits: true };
             let classes = Classes::of(Portable, &[byte; SIZE], SIZE, told, true);
             let all = |is: bool| if is { u64::MAX } else { 0 };
             assert_eq!(classes.letters, all(byte.is_ascii_alphabetic()), "{byte:#x}");

@@ -52,6 +52,14 @@ pub(super) fn is_of_script(c: usize) -> bool {
     matches!(c, 0x3040..=0x30FF | 0x4E00..=0x9FA5)
 }
 
+/// Whether a character is Chinese, as `\p{Han}` tells.
+pub(super) fn is_han(c: usize) -> bool {
+    matches!(c, 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFA6D | 0xFA70..=0xFAD9 | 0x3005 | 0x3007 | 0x3021..=0x3029
+        | 0x3038..=0x303B | 0x2E80..=0x2E99 | 0x2E9B..=0x2EF3 | 0x2F00..=0x2FD5 | 0x16FE2..=0x16FE3 | 0x16FF0..=0x16FF1
+        | 0x20000..=0x2A6DF | 0x2A700..=0x2B739 | 0x2B740..=0x2B81D | 0x2B820..=0x2CEA1 | 0x2CEB0..=0x2EBE0
+        | 0x2EBF0..=0x2EE5D | 0x2F800..=0x2FA1D | 0x30000..=0x3134A | 0x31350..=0x323AF)
+}
+
 /// The kinds of the characters of a part.
 struct Kinds {
     kinds: Vec<Kind>,
@@ -129,6 +137,8 @@ fn row(first: usize, kinds: &[Kind]) -> Row {
 
 #[cfg(test)]
 mod tests {
+    use regex_syntax::hir::{Class, HirKind};
+
     use super::*;
     use crate::tokenizer::bpe::split::blocks::classes::{
         IDEOGRAPHS, LETTERS_OF_THREE, LETTERS_OF_TWO, SMALL_FROM, SMALL_TO,
@@ -148,6 +158,15 @@ mod tests {
         let [first, last] = LETTERS_OF_THREE.map(|byte| usize::from(byte & 0x0F));
         assert!((first << 12..(last + 1) << 12).all(|c| kind_of(c) == Kind::Letter));
         let [first, last] = IDEOGRAPHS.map(|byte| usize::from(byte & 0x0F));
-        assert!((first << 12..(last + 1) << 12).all(|c| is_letter(c) && is_of_script(c)));
+        assert!((first << 12..(last + 1) << 12).all(|c| is_letter(c) && is_of_script(c) && is_han(c)));
+    }
+
+    #[test]
+    fn chinese_is_what_the_pattern_says() {
+        let parsed = regex_syntax::parse(r"\p{Han}").expect("it is one");
+        let HirKind::Class(Class::Unicode(han)) = parsed.kind() else { panic!("it is a class") };
+        let is_in = |c: char| han.iter().any(|range| (range.start()..=range.end()).contains(&c));
+        let differ: Vec<char> = ('\0'..=char::MAX).filter(|c| is_in(*c) != is_han(*c as usize)).collect();
+        assert!(differ.is_empty(), "{differ:?}");
     }
 }

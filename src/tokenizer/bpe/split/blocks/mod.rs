@@ -77,6 +77,7 @@ impl Blocks {
             Pattern::Cl100k(_) => self.cut(simd, Rules::of(pattern), text),
             Pattern::O200k => self.cut(simd, const { Rules::of(Pattern::O200k) }, text),
             Pattern::Tekken => self.cut(simd, const { Rules::of(Pattern::Tekken) }, text),
+            Pattern::Kimi => self.cut(simd, const { Rules::of(Pattern::Kimi) }, text),
             Pattern::DeepSeek => self.cut(simd, const { Rules::of(Pattern::DeepSeek) }, text),
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::tokenizer::bpe::split::blocks::bits::{digit_groups, ends_of, first_of_runs};
 use crate::tokenizer::bpe::split::blocks::classes::{Classes, Told};
-use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_of_script, kind_of};
+use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_han, is_of_script, kind_of};
 use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 use crate::tokenizer::bpe::split::pattern::Pattern;
 use crate::tokenizer::bpe::split::variant::Variant;
@@ -27,6 +27,8 @@ pub(super) struct Rules {
     /// Whether Chinese and Japanese are texts of their own, marks are like letters, and only a sign of ASCII goes with
     /// letters, those of ASCII. Then nothing is known of control characters.
     scripts: bool,
+    /// Whether Chinese letters are pieces of their own.
+    han: bool,
 }
 
 /// What belongs to a piece of letters.
@@ -64,6 +66,7 @@ impl Rules {
             Pattern::Cl100k(variant) => Self::of_variant(variant),
             Pattern::O200k => o200k,
             Pattern::Tekken => Self { contractions: Contractions::None, digits: Some(1), ..o200k },
+            Pattern::Kimi => Self { slashes: false, han: true, ..o200k },
             Pattern::DeepSeek => Self { contractions: Contractions::None, digits_apart: true, scripts: true, ..cl100k },
         }
     }
@@ -79,6 +82,7 @@ impl Rules {
             tails,
             slashes: false,
             scripts: false,
+            han: false,
         }
     }
 
@@ -88,6 +92,7 @@ impl Rules {
         Told {
             case: self.words == Words::O200k,
             scripts: self.scripts,
+            han: self.han,
             marks: self.marks,
             // Groups are made of digits of one byte.
             wide_digits: matches!(self.digits, None | Some(1)) && !self.digits_apart,
@@ -229,7 +234,7 @@ impl Rules {
                     let behind_small = (small << 1 | before.small) & of.caseless;
                     small |= of.caseless & !behind_small.wrapping_add(of.caseless);
                     let was_caseless = of.caseless << 1 | before.caseless;
-                    letters |= last_capitals(text, base, of.capitals & was_caseless);
+                    letters |= self.last_capitals(text, base, of.capitals & was_caseless);
                 }
                 letters |= of.capitals & (small << 1 | before.small);
                 before.small = small >> 63;
@@ -237,7 +242,7 @@ impl Rules {
             }
             before.prefix = (behind_prefixes >> SIZE) as u64;
             let mut starts = white | others | digits | letters | parting & !of.line_ends | after_line_end;
-            if self.scripts && is_wide {
+            if (self.scripts || self.han) && is_wide {
                 starts |= of.script_letters & !(of.script_letters << 1 | before.script_letter);
                 starts |= of.script_signs & !(of.script_signs << 1 | before.script_sign);
                 before.script_letter = of.script_letters >> 63;
@@ -301,19 +306,19 @@ impl Rules {
         before.opened |= (opened >> SIZE) as u64;
         starts & !(inner as u64) | opened as u64
     }
-}
 
-/// Of the capital letters at these bytes those with which only others follow up to the word's end.
-fn last_capitals(text: &str, base: usize, mut capitals: u64) -> u64 {
-    let mut last = 0;
-    while capitals != 0 {
-        let at = capitals.trailing_zeros() as usize;
-        capitals &= capitals - 1;
-        let mut kinds = text[base + at..].chars().map(|c| kind_of(c as usize));
-        let behind = kinds.find(|kind| *kind != Kind::Capital);
-        last |= u64::from(!matches!(behind, Some(Kind::Small | Kind::Letter))) << at;
+    /// Of the capital letters at these bytes those with which only others follow up to the word's end.
+    fn last_capitals(self, text: &str, base: usize, mut capitals: u64) -> u64 {
+        let mut last = 0;
+        while capitals != 0 {
+            let at = capitals.trailing_zeros() as usize;
+            capitals &= capitals - 1;
+            let mut behind = text[base + at..].chars().map(|c| c as usize).skip_while(|c| kind_of(*c) == Kind::Capital);
+            let goes_on = |c: usize| matches!(kind_of(c), Kind::Small | Kind::Letter) && !(self.han && is_han(c));
+            last |= u64::from(!behind.next().is_some_and(goes_on)) << at;
+        }
+        last
     }
-    last
 }
 
 /// Whether white space from here on has a line end.

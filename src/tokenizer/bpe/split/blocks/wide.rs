@@ -1,7 +1,7 @@
 //! Characters of several bytes: each of these bytes is put into the character's class.
 
 use crate::tokenizer::bpe::split::blocks::classes::{Classes, Told};
-use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_of_script, kind_of, row_of};
+use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_han, is_of_script, kind_of, row_of};
 use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 
 /// Puts all of them into classes.
@@ -23,12 +23,12 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) {
         let [of_two, of_three] = [classes.letters_of_two, classes.letters_of_three].map(u128::from);
         letters |= of_two | of_two << 1;
         let of_three = of_three | of_three << 1 | of_three << 2;
-        if told.scripts {
+        if told.scripts || told.han {
             script_letters |= of_three;
         } else {
             letters |= of_three;
         }
-        if told.case {
+        if told.case && !told.han {
             caseless |= of_three;
             // What is after a contraction is after a small letter, and another word.
             classes.unknown |= classes.letters_of_three & behind_contraction;
@@ -54,6 +54,13 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) {
                 (false, false) if told.marks => (of.plain, of.letters | of.marks, 0),
                 (false, false) => (of.plain, of.letters, 0),
             };
+            if told.han && is_han(row << 6 | last) {
+                // Its digits and signs may also be of other pieces.
+                script_letters |= all_if(of.letters);
+                others |= all_if(!of.letters);
+                classes.unknown |= all_if(!of.letters) as u64 & 1 << at;
+                continue;
+            }
             if has(plain) {
                 letters |= all_if(letter & !of_script);
                 script_letters |= all_if(of_script);
@@ -83,7 +90,7 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) {
         add(&mut classes.others, &mut others);
         add(&mut classes.digits, &mut digits);
         add(&mut classes.white, &mut white);
-        if told.scripts {
+        if told.scripts || told.han {
             add(&mut classes.script_letters, &mut script_letters);
             add(&mut classes.script_signs, &mut script_signs);
         }
