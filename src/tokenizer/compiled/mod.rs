@@ -36,13 +36,18 @@ pub(crate) struct Head {
 
 /// The name of a tokenizer's file: all that its ids depend on.
 pub(crate) fn key(files: &TokenizerFiles) -> String {
+    let optional = [&files.tokenizer_config, &files.special_tokens_map, &files.generation_config];
+    key_of(std::iter::once(Some(&files.tokenizer_json[..])).chain(optional.map(Option::as_deref)))
+}
+
+/// The name of what was made of these files.
+pub(crate) fn key_of<'f>(files: impl IntoIterator<Item = Option<&'f [u8]>>) -> String {
     let mut hash = Sha256::new();
     hash.update(MARK);
-    let optional = [&files.tokenizer_config, &files.special_tokens_map, &files.generation_config];
-    for file in std::iter::once(Some(&files.tokenizer_json)).chain(optional.map(Option::as_ref)) {
+    for file in files {
         // A file that is missing is another thing than an empty one.
         hash.update(file.map_or(u64::MAX, |file| file.len() as u64).to_le_bytes());
-        hash.update(file.map_or(&[][..], Vec::as_slice));
+        hash.update(file.unwrap_or_default());
     }
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
@@ -52,18 +57,25 @@ pub(crate) fn write(head: &Head, tables: impl FnOnce(&mut BlockWriter)) -> Optio
     let mut blocks = BlockWriter::default();
     blocks.bytes(&serde_json::to_vec(head).ok()?);
     tables(&mut blocks);
-    Some([MARK.as_bytes(), &checksum(&blocks.0), &blocks.0].concat())
+    Some(sealed(&blocks))
 }
 
 /// What a file holds; none if it is damaged or of another version.
 pub(crate) fn read(bytes: &[u8]) -> Option<(Head, BlockReader<'_>)> {
-    let (sum, blocks) = bytes.strip_prefix(MARK.as_bytes())?.split_first_chunk()?;
-    if checksum(blocks) != *sum {
-        return None;
-    }
-    let mut blocks = BlockReader(blocks);
+    let mut blocks = opened(bytes)?;
     let head = serde_json::from_slice(blocks.bytes()?).ok()?;
     Some((head, blocks))
+}
+
+/// The bytes of a file with these blocks.
+pub(crate) fn sealed(blocks: &BlockWriter) -> Vec<u8> {
+    [MARK.as_bytes(), &checksum(&blocks.0), &blocks.0].concat()
+}
+
+/// The blocks of a file; none if it is damaged or of another version.
+pub(crate) fn opened(bytes: &[u8]) -> Option<BlockReader<'_>> {
+    let (sum, blocks) = bytes.strip_prefix(MARK.as_bytes())?.split_first_chunk()?;
+    (checksum(blocks) == *sum).then_some(BlockReader(blocks))
 }
 
 /// Tells damage, not forgery: who can write to the folder of caches can do worse.

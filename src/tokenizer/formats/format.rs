@@ -17,5 +17,5 @@ pub(super) struct Format {
 pub(super) struct Converted {
     pub(super) tokenizer_json: Vec<u8>,
     /// The special tokens by role, for repositories that do not name them.
-    pub(super) special_tokens: Vec<(&'static str, String)>,
+    pub(super) special_tokens: Vec<(String, String)>,
 }

@@ -6,6 +6,7 @@
 mod config;
 mod format;
 pub(crate) mod gguf;
+mod kept;
 mod patterns;
 mod sentencepiece;
 mod steps;
@@ -24,6 +25,7 @@ use crate::tokenizer::definition::parse;
 use crate::tokenizer::{TokenizerFiles, not_a_tokenizer};
 use config::TokenizerConfig;
 use format::{Converted, Format};
+use kept::kept;
 
 /// If a repository has several, the first counts.
 const FORMATS: [Format; 3] = [tekken::FORMAT, sentencepiece::FORMAT, tiktoken::FORMAT];
@@ -67,12 +69,13 @@ pub(crate) fn convert(
         None => TokenizerConfig::default(),
     };
     let converted = match format_of(vocabulary) {
-        Some(format) => (format.convert)(vocabulary, &config),
+        Some(format) => {
+            kept([Some(vocabulary), files.tokenizer_config.as_deref()], || (format.convert)(vocabulary, &config))
+        }
         None => Err(unknown(vocabulary)),
     };
     let Converted { tokenizer_json, special_tokens } = converted.at(Place::file(files.place(file)))?;
-    let mut map: Map<String, Value> =
-        special_tokens.into_iter().map(|(role, token)| (role.to_owned(), token.into())).collect();
+    let mut map: Map<String, Value> = special_tokens.into_iter().map(|(role, token)| (role, token.into())).collect();
     if let Some(bytes) = &files.special_tokens_map {
         let given: Map<String, Value> = parse(bytes).at(Place::file(files.place("special_tokens_map.json")))?;
         map.extend(given);

@@ -106,7 +106,7 @@ fn convert(bytes: &[u8], config: &TokenizerConfig) -> Result<Converted> {
         around: around.map(|id| vocabulary.with_id(id).into_iter().collect()),
     };
     let roles = [("unk_token", unk), ("bos_token", bos), ("eos_token", eos), ("pad_token", pad)];
-    let named = roles.into_iter().filter_map(|(role, id)| Some((role, vocabulary.text(id?)?.to_owned())));
+    let named = roles.into_iter().filter_map(|(role, id)| Some((role.to_owned(), vocabulary.text(id?)?.to_owned())));
     Ok(Converted { tokenizer_json: json.to_bytes()?, special_tokens: named.collect() })
 }
 

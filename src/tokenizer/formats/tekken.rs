@@ -83,7 +83,7 @@ fn convert(bytes: &[u8], _: &TokenizerConfig) -> Result<Converted> {
     };
     Ok(Converted {
         tokenizer_json: json.to_bytes()?,
-        special_tokens: roles.map(|(role, token)| (role, token.to_owned())).collect(),
+        special_tokens: roles.map(|(role, token)| (role.to_owned(), token.to_owned())).collect(),
     })
 }
 
