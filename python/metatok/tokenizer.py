@@ -137,9 +137,11 @@ def of_object(source: Any) -> _metatok.Tokenizer:
     """The tokenizer of an object of ``transformers`` or ``tokenizers``, as it is now."""
     fast = getattr(source, "backend_tokenizer", source)
     if not hasattr(fast, "to_str"):
+        if (tekken := _tekken_file(source)) is not None:
+            return _metatok.Tokenizer.load(os.fspath(tekken))
         name = type(source).__name__
         raise UsageError(
-            f"an object of type {name} is not a tokenizer that metatok knows; give a fast one of transformers, one of tokenizers, or a name",
+            f"an object of type {name} is not a tokenizer that metatok knows; give a fast one of transformers, one of tokenizers, a tekken of mistral_common, or a name",
             kind="unsupported-tokenizer",
         )
     name = getattr(source, "name_or_path", None) or type(source).__name__
@@ -150,6 +152,19 @@ def of_object(source: Any) -> _metatok.Tokenizer:
     return _metatok.Tokenizer.of_files(
         str(name), fast.to_str().encode(), json.dumps(config).encode(), None, _generation_config(str(name))
     )
+
+
+def _tekken_file(source: Any) -> Any:
+    """The file of a ``Tekkenizer`` of ``mistral_common``, also within its or transformers' other objects; else ``None``."""
+    inner = source
+    for name in ("tokenizer", "instruct_tokenizer", "tokenizer"):
+        inner = getattr(inner, name, inner)
+    if type(inner).__name__ != "Tekkenizer":
+        return None
+    try:
+        return inner.file_path
+    except ValueError:  # It was not read from a file.
+        return None
 
 
 def _generation_config(folder: str) -> bytes | None:

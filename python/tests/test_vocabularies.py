@@ -82,3 +82,15 @@ def test_later_versions_of_tekken_have_the_same_ids(version: str, tmp_path: path
     file = tmp_path / "tekken.json"
     file.write_text(json.dumps(tekken))
     compare("mistral-instruct-v7", file)
+
+
+@pytest.mark.parametrize("loaded", [MistralTokenizer, Tekkenizer])
+def test_loaded_tekken_tokenizers_are_taken(loaded: Any) -> None:
+    file = DATA / "tekken_240911.json"
+    tokenizer = metatok.Tokenizer(loaded.from_file(file))
+    assert tokenizer.encode(TEXTS[0]).tolist() == metatok.Tokenizer(str(file)).encode(TEXTS[0]).tolist()
+
+
+def test_other_tokenizers_of_mistral_common_are_refused() -> None:
+    with pytest.raises(metatok.UsageError, match="a tekken of mistral_common"):
+        metatok.Tokenizer(MistralTokenizer.from_file(DATA / "tokenizer.model.v1"))
