@@ -108,6 +108,10 @@ fn the_config_decides_what_is_added() {
         // Roles that it does not name are those of the vocabulary.
         assert_eq!((tokenizer.special_token_ids().bos, tokenizer.special_token_ids().eos), (Some(1), Some(2)));
     }
+    let chatglm = with_config(r#"{"tokenizer_class": "ChatGLMTokenizer"}"#);
+    let first = with_config("{}").vocab_size() as u32;
+    assert_eq!(chatglm.special_tokens_around(), (&[first + 1, first + 3][..], &[][..]));
+    assert_eq!((ids(&chatglm, "<|user|>"), ids(&chatglm, "red")), (vec![first + 6], with_space));
     let added = [("added_tokens.json", r#"{"<|im_start|>": 1000}"#)];
     let with_added = with_files("sentencepiece-bpe", "tokenizer.model", &added);
     assert_eq!(ids(&with_added, "<|im_start|>"), [1000]);

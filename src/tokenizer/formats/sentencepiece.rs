@@ -71,56 +71,95 @@ struct NormalizerSpec {
 const UNIGRAM: i32 = 1;
 const BPE: i32 = 2;
 
-/// The classes of tokenizers that use a model as it is. All of them put bos before a prompt, unless `tokenizer_config.json`
-/// says otherwise. Others change ids, or add tokens of their own.
-const CLASSES: [&str; 7] = [
-    "LlamaTokenizer",
-    "CodeLlamaTokenizer",
-    "GemmaTokenizer",
-    "InternLMTokenizer",
-    "InternLM2Tokenizer",
-    "BaichuanTokenizer",
-    "YiTokenizer",
+/// What a class of tokenizers does with a model.
+struct Class {
+    name: &'static str,
+    /// Whether bos is put before a prompt, unless `tokenizer_config.json` says otherwise.
+    adds_bos: bool,
+    /// The special tokens, whose ids follow those of the model.
+    special: &'static [&'static str],
+    /// Of these, the ones that are put before a prompt.
+    prefix: &'static [&'static str],
+}
+
+/// Other classes change ids, or add other tokens.
+static CLASSES: [Class; 8] = [
+    Class::plain("LlamaTokenizer"),
+    Class::plain("CodeLlamaTokenizer"),
+    Class::plain("GemmaTokenizer"),
+    Class::plain("InternLMTokenizer"),
+    Class::plain("InternLM2Tokenizer"),
+    Class::plain("BaichuanTokenizer"),
+    Class::plain("YiTokenizer"),
+    // ChatGLM2, which lacks the roles, and ChatGLM3.
+    Class {
+        name: CHATGLM,
+        adds_bos: false,
+        special: &[
+            "[MASK]",
+            "[gMASK]",
+            "[sMASK]",
+            "sop",
+            "eop",
+            "<|system|>",
+            "<|user|>",
+            "<|assistant|>",
+            "<|observation|>",
+        ],
+        prefix: &["[gMASK]", "sop"],
+    },
 ];
+const CHATGLM: &str = "ChatGLMTokenizer";
+
+impl Class {
+    /// One that uses a model as it is.
+    const fn plain(name: &'static str) -> Self {
+        Self { name, adds_bos: true, special: &[], prefix: &[] }
+    }
+
+    fn of(config: &TokenizerConfig, trainer: &TrainerSpec) -> Result<&'static Self> {
+        let Some(name) = config.class() else { return Ok(&CLASSES[0]) };
+        // The first ChatGLM has the same class, with other code.
+        let is_known = |class: &&Self| class.name == name && (name != CHATGLM || trainer.model_type == Some(BPE));
+        CLASSES.iter().find(is_known).ok_or_else(|| {
+            let names: Vec<&str> = CLASSES.iter().map(|class| class.name).collect();
+            let what = format!("metatok does not know how {name} uses this SentencePiece model");
+            ErrorKind::UnsupportedTokenizer(what).with_way_out(format!(
+                "it knows {}; if this works like one of them, name that one as the tokenizer_class in tokenizer_config.json; otherwise use the tokenizer.json of the model's repository",
+                names.join(", ")
+            ))
+        })
+    }
+}
 
 fn convert(bytes: &[u8], config: &TokenizerConfig) -> Result<Converted> {
     let damaged = |error: prost::DecodeError| {
         ErrorKind::Invalid(format!("the SentencePiece model is damaged: {error}")).with_way_out("download it again")
     };
     let ModelProto { pieces, trainer_spec, normalizer_spec } = ModelProto::decode(bytes).map_err(damaged)?;
-    check_class(config)?;
     let (trainer, normalizer) = (trainer_spec.unwrap_or_default(), normalizer_spec.unwrap_or_default());
+    let class = Class::of(config, &trainer)?;
     let scores = scores(&pieces)?;
-    let vocabulary = Vocabulary::new(pieces.into_iter().map(token).collect());
+    let special = class.special.iter().map(|token| Token::new(*token, TokenType::Control));
+    let vocabulary = Vocabulary::new(pieces.into_iter().map(token).chain(special).collect());
     let id = |given: Option<i32>, default: i32| {
         usize::try_from(given.unwrap_or(default)).ok().filter(|id| *id < vocabulary.len())
     };
     let unk = vocabulary.iter().find(|(_, token)| token.kind == TokenType::Unknown).map(|(id, _)| id);
     let [bos, eos, pad] = [id(trainer.bos_id, 1), id(trainer.eos_id, 2), id(trainer.pad_id, -1)];
-    let around =
-        [bos.filter(|_| config.add_bos_token != Some(false)), eos.filter(|_| config.add_eos_token == Some(true))];
+    let before = vocabulary.with_id(bos.filter(|_| config.add_bos_token.unwrap_or(class.adds_bos))).into_iter();
+    let prefix = class.prefix.iter().filter_map(|prefix| vocabulary.added().find(|(_, token)| token.text == *prefix));
+    let prefix = prefix.map(|(id, token)| (id, token.text.as_str()));
+    let after = vocabulary.with_id(eos.filter(|_| config.add_eos_token == Some(true)));
     let json = TokenizerJson {
         vocabulary: &vocabulary,
         steps: steps(&trainer, &normalizer, config)?,
         model: model(&trainer, &vocabulary, &scores, unk)?,
-        around: around.map(|id| vocabulary.with_id(id).into_iter().collect()),
+        around: [before.chain(prefix).collect(), after.into_iter().collect()],
     };
     let roles = [("unk_token", unk), ("bos_token", bos), ("eos_token", eos), ("pad_token", pad)];
     let named = roles.into_iter().filter_map(|(role, id)| Some((role.to_owned(), vocabulary.text(id?)?.to_owned())));
     Ok(Converted { tokenizer_json: json.to_bytes()?, special_tokens: named.collect() })
-}
-
-fn check_class(config: &TokenizerConfig) -> Result<()> {
-    match config.class() {
-        Some(name) if !CLASSES.contains(&name) => {
-            let what = format!("metatok does not know how {name} uses a SentencePiece model");
-            Err(ErrorKind::UnsupportedTokenizer(what).with_way_out(format!(
-                "it knows the classes {}; if that is as one of these, name it as the tokenizer_class in tokenizer_config.json, and otherwise use the tokenizer.json of the model's repository",
-                CLASSES.join(", ")
-            )))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn scores(pieces: &[Piece]) -> Result<Vec<f64>> {
