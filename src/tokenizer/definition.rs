@@ -17,7 +17,7 @@ use crate::wording;
 pub struct TokenizerFiles {
     /// Where they come from, for messages: a path or a repository.
     pub name: String,
-    /// `tokenizer.json`.
+    /// `tokenizer.json`, or what a vocabulary of another format was converted to.
     pub tokenizer_json: Vec<u8>,
     /// `tokenizer_config.json`.
     pub tokenizer_config: Option<Vec<u8>>,
