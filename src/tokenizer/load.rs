@@ -19,6 +19,10 @@ fn demo_files() -> TokenizerFiles {
     }
 }
 
+fn is_json(head: &[u8]) -> bool {
+    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start().starts_with(b"{")
+}
+
 fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -94,6 +98,7 @@ impl Tokenizer {
                 // Whatever it is called.
                 Some(_) if is_vocabulary(&head) => path.file_name().unwrap_or_default().to_string_lossy(),
                 Some(kind) => return Err(not_a_tokenizer::file(kind)).at(Place::file(name)),
+                None if !is_json(&head) => return Err(not_a_tokenizer::unknown()).at(Place::file(name)),
                 None => TOKENIZER_JSON.into(),
             };
             let bytes = std::fs::read(path).at(Place::file(name))?;

@@ -29,6 +29,13 @@ pub(crate) fn file(kind: FileKind) -> Error {
     ErrorKind::WrongFile(kind.name().into()).with_way_out(remedy)
 }
 
+/// The error for a file of no kind that is known.
+pub(crate) fn unknown() -> Error {
+    let what =
+        "this is not a tokenizer.json, a SentencePiece model, a tekken.json, a tiktoken vocabulary or a GGUF file";
+    ErrorKind::Invalid(what.into()).with_way_out("use the files of the model's repository")
+}
+
 /// The error for a folder without a vocabulary.
 pub(crate) fn folder(path: &Path) -> Error {
     let has = |name: &str| path.join(name).is_file();
@@ -56,5 +63,6 @@ pub(crate) fn folder(path: &Path) -> Error {
 
 fn has_name(folder: &Path, is_it: impl Fn(&str) -> bool) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| is_it(&entry.file_name().to_string_lossy()))
+    let mut files = entries.filter(|entry| entry.path().is_file());
+    files.any(|entry| is_it(&entry.file_name().to_string_lossy()))
 }

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{At, ErrorKind, Place, Result};
+use crate::error::{At, Place, Result};
 use crate::file_kind::FileKind;
 use crate::tokenizer::definition::parse;
 use crate::tokenizer::{TokenizerFiles, not_a_tokenizer};
@@ -53,8 +53,8 @@ pub(crate) const ADDED_TOKENS: &str = "added_tokens.json";
 /// beside it. `added_tokens` is the content of [`ADDED_TOKENS`], if there is one.
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`] for a damaged file, [`ErrorKind::UnsupportedTokenizer`] for a vocabulary that is used in an
-/// unknown way, [`ErrorKind::WrongFile`] for another kind of file.
+/// [`crate::ErrorKind::Invalid`] for a damaged file, [`crate::ErrorKind::UnsupportedTokenizer`] for a vocabulary that is used in an
+/// unknown way, [`crate::ErrorKind::WrongFile`] for another kind of file.
 pub(crate) fn convert(
     vocabulary: &[u8],
     file: &str,
@@ -108,7 +108,6 @@ fn with_added_tokens(files: &TokenizerFiles, added_tokens: &[u8]) -> Result<Vec<
 fn unknown(content: &[u8]) -> crate::Error {
     match FileKind::of_bytes(content) {
         Some(kind) => not_a_tokenizer::file(kind),
-        None => ErrorKind::Invalid("this is not a SentencePiece model, a tiktoken vocabulary or a tekken.json".into())
-            .with_way_out("use the tokenizer.json of the model's repository, if there is one"),
+        None => not_a_tokenizer::unknown(),
     }
 }
