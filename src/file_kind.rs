@@ -36,10 +36,15 @@ pub(crate) fn head(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The bytes of a text without the byte order mark that may begin it.
+pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
 impl FileKind {
     /// The kind of a file, from its first bytes; none if only its reader can tell.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+        let text = without_bom(bytes).trim_ascii_start();
         let starts =
             |start: &str| text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()));
         Some(match bytes {

@@ -24,8 +24,8 @@ class Tokenizer:
 
     Args:
         source: A folder, a file (``tokenizer.json``, ``tokenizer.model``, ``tekken.json``, tiktoken's or GGUF), a repository of
-            the Hugging Face Hub (``org/name``), a built-in model's name, or a loaded tokenizer of ``transformers`` or
-            ``tokenizers``.
+            the Hugging Face Hub (``org/name``), a built-in model's name, or a loaded tokenizer of ``transformers``,
+            ``tokenizers`` or ``mistral_common`` (a tekken).
 
     Raises:
         MetatokError: if there is none, or its files are wrong.

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::file_kind::without_bom;
 use crate::wording;
 
 /// The possible languages of a model file.
@@ -26,7 +27,7 @@ impl Syntax {
 
 /// The text of a file and its language, by the file's extension or else by its contents.
 pub(super) fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = without_bom(bytes);
     if Path::new(name).extension().is_some_and(|extension| extension == "py") {
         let way_out = "`python examples/opencompass_export.py` writes each of its models and datasets as a file that metatok reads";
         return Err(ErrorKind::WrongFile("a configuration in Python".into())

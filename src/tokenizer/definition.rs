@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::file_kind::FileKind;
+use crate::file_kind::{FileKind, without_bom};
 use crate::tokenizer::{AddedToken, TokenId, charsmap, not_a_tokenizer};
 use crate::wording;
 
@@ -292,7 +292,7 @@ pub(crate) fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
 
 /// Reads JSON.
 pub(crate) fn parse_json<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = without_bom(bytes);
     // Only an error needs its path, and keeping track of that takes longer than reading a vocabulary.
     if let Ok(value) = serde_json::from_slice(bytes) {
         return Ok(value);

@@ -11,10 +11,15 @@ pub(crate) const FILES: [&str; 4] =
     [TOKENIZER_JSON, "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"];
 pub(crate) const TOKENIZER_JSON: &str = "tokenizer.json";
 
+/// The files that may hold a vocabulary; if there are several, the first counts.
+pub(crate) fn vocabularies() -> impl Iterator<Item = &'static str> {
+    [TOKENIZER_JSON].into_iter().chain(vocabulary_files())
+}
+
 impl TokenizerFiles {
     /// Collects the files with `get`, which returns `None` for a file that does not exist. None without a vocabulary.
     pub(crate) fn collect(name: &str, mut get: impl FnMut(&str) -> Result<Option<Vec<u8>>>) -> Result<Option<Self>> {
-        for file in [TOKENIZER_JSON].into_iter().chain(vocabulary_files()) {
+        for file in vocabularies() {
             if let Some(bytes) = get(file)? {
                 return Self::with_vocabulary(name, file, bytes, get).map(Some);
             }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{At, ErrorKind, Place, Result};
-use crate::file_kind::{FileKind, head};
-use crate::tokenizer::files::TOKENIZER_JSON;
-use crate::tokenizer::formats::{gguf, is_vocabulary, vocabulary_files};
+use crate::file_kind::{FileKind, head, without_bom};
+use crate::tokenizer::files::{TOKENIZER_JSON, vocabularies};
+use crate::tokenizer::formats::{gguf, is_vocabulary};
 use crate::tokenizer::hub_name::looks_like_a_repository;
 use crate::tokenizer::{Tokenizer, TokenizerCache, TokenizerFiles, not_a_tokenizer};
 
@@ -20,7 +20,7 @@ fn demo_files() -> TokenizerFiles {
 }
 
 fn is_json(head: &[u8]) -> bool {
-    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start().starts_with(b"{")
+    without_bom(head).trim_ascii_start().starts_with(b"{")
 }
 
 fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
@@ -130,7 +130,7 @@ fn gguf_model(path: &Path) -> Option<PathBuf> {
 }
 
 fn has_vocabulary(folder: &Path) -> bool {
-    [TOKENIZER_JSON].into_iter().chain(vocabulary_files()).any(|file| folder.join(file).exists())
+    vocabularies().any(|file| folder.join(file).exists())
 }
 
 fn not_found(name: &str) -> crate::Error {

@@ -28,7 +28,7 @@ use format::{Converted, Format};
 use kept::kept;
 
 /// If a repository has several, the first counts.
-const FORMATS: [Format; 3] = [tekken::FORMAT, sentencepiece::FORMAT, tiktoken::FORMAT];
+static FORMATS: [Format; 3] = [tekken::FORMAT, sentencepiece::FORMAT, tiktoken::FORMAT];
 
 /// The files that repositories without a `tokenizer.json` may have in its place.
 pub(crate) fn vocabulary_files() -> impl Iterator<Item = &'static str> {
@@ -36,9 +36,8 @@ pub(crate) fn vocabulary_files() -> impl Iterator<Item = &'static str> {
 }
 
 fn format_of(content: &[u8]) -> Option<&'static Format> {
-    const ALL: &[Format] = &FORMATS;
     let kind = FileKind::of_bytes(content)?;
-    ALL.iter().find(|format| format.kind == kind)
+    FORMATS.iter().find(|format| format.kind == kind)
 }
 
 /// Whether a file that begins so is a vocabulary that [`convert`] reads.

@@ -79,7 +79,7 @@ struct Class {
     /// The special tokens, whose ids follow those of the model.
     special: &'static [&'static str],
     /// Of these, the ones that are put before a prompt.
-    prefix: &'static [&'static str],
+    begin: &'static [&'static str],
 }
 
 /// Other classes change ids, or add other tokens.
@@ -106,7 +106,7 @@ static CLASSES: [Class; 8] = [
             "<|assistant|>",
             "<|observation|>",
         ],
-        prefix: &["[gMASK]", "sop"],
+        begin: &["[gMASK]", "sop"],
     },
 ];
 const CHATGLM: &str = "ChatGLMTokenizer";
@@ -114,7 +114,7 @@ const CHATGLM: &str = "ChatGLMTokenizer";
 impl Class {
     /// One that uses a model as it is.
     const fn plain(name: &'static str) -> Self {
-        Self { name, adds_bos: true, special: &[], prefix: &[] }
+        Self { name, adds_bos: true, special: &[], begin: &[] }
     }
 
     fn of(config: &TokenizerConfig, trainer: &TrainerSpec) -> Result<&'static Self> {
@@ -148,14 +148,13 @@ fn convert(bytes: &[u8], config: &TokenizerConfig) -> Result<Converted> {
     let unk = vocabulary.iter().find(|(_, token)| token.kind == TokenType::Unknown).map(|(id, _)| id);
     let [bos, eos, pad] = [id(trainer.bos_id, 1), id(trainer.eos_id, 2), id(trainer.pad_id, -1)];
     let before = vocabulary.with_id(bos.filter(|_| config.add_bos_token.unwrap_or(class.adds_bos))).into_iter();
-    let prefix = class.prefix.iter().filter_map(|prefix| vocabulary.added().find(|(_, token)| token.text == *prefix));
-    let prefix = prefix.map(|(id, token)| (id, token.text.as_str()));
+    let begin = class.begin.iter().filter_map(|token| vocabulary.added_token(token));
     let after = vocabulary.with_id(eos.filter(|_| config.add_eos_token == Some(true)));
     let json = TokenizerJson {
         vocabulary: &vocabulary,
         steps: steps(&trainer, &normalizer, config)?,
         model: model(&trainer, &vocabulary, &scores, unk)?,
-        around: [before.chain(prefix).collect(), after.into_iter().collect()],
+        around: [before.chain(begin).collect(), after.into_iter().collect()],
     };
     let roles = [("unk_token", unk), ("bos_token", bos), ("eos_token", eos), ("pad_token", pad)];
     let named = roles.into_iter().filter_map(|(role, id)| Some((role.to_owned(), vocabulary.text(id?)?.to_owned())));

@@ -73,13 +73,12 @@ fn convert(bytes: &[u8], _: &TokenizerConfig) -> Result<Converted> {
     let tekken: Tekken = parse_json(bytes)?;
     let pattern = split(&tekken.config.pattern);
     let vocabulary = Vocabulary::new(tokens(tekken)?);
-    let id = |text: &str| vocabulary.added().find(|(_, token)| token.text == text).map(|(id, _)| id);
-    let roles = ROLES.into_iter().filter(|(_, token)| id(token).is_some());
+    let roles = ROLES.into_iter().filter(|(_, token)| vocabulary.added_token(token).is_some());
     let json = TokenizerJson {
         vocabulary: &vocabulary,
         steps: Steps::of_bytes(vec![pattern], false),
         model: Bpe::of_bytes(&vocabulary, vocabulary.merges_by_id(), true),
-        around: [vocabulary.with_id(id("<s>")).into_iter().collect(), Vec::new()],
+        around: [vocabulary.added_token("<s>").into_iter().collect(), Vec::new()],
     };
     Ok(Converted {
         tokenizer_json: json.to_bytes()?,

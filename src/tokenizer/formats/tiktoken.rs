@@ -29,7 +29,7 @@ struct Class {
     special: &'static [&'static str],
     filler: Filler,
     /// The tokens before a prompt.
-    prefix: &'static [&'static str],
+    begin: &'static [&'static str],
 }
 
 /// The special tokens after the first ones.
@@ -41,15 +41,8 @@ enum Filler {
     Reserved(usize),
 }
 
-const DEFAULT: Class = Class {
-    name: "",
-    pattern: QWEN2,
-    nfc: false,
-    counts_ranks: false,
-    special: &[],
-    filler: Filler::None,
-    prefix: &[],
-};
+const DEFAULT: Class =
+    Class { name: "", pattern: QWEN2, nfc: false, counts_ranks: false, special: &[], filler: Filler::None, begin: &[] };
 
 const CLASSES: [Class; 4] = [
     // The original Qwen, before Qwen1.5.
@@ -70,7 +63,7 @@ const CLASSES: [Class; 4] = [
         ..DEFAULT
     },
     // GLM-4. Its special tokens are in tokenizer_config.json.
-    Class { name: "ChatGLM4Tokenizer", pattern: CL100K, prefix: &["[gMASK]", "<sop>"], ..DEFAULT },
+    Class { name: "ChatGLM4Tokenizer", pattern: CL100K, begin: &["[gMASK]", "<sop>"], ..DEFAULT },
     // Kimi.
     Class { name: "TikTokenTokenizer", pattern: KIMI, filler: Filler::Reserved(258), ..DEFAULT },
 ];
@@ -84,7 +77,7 @@ fn convert(bytes: &[u8], config: &TokenizerConfig) -> Result<Converted> {
         vocabulary: &vocabulary,
         steps: Steps::of_bytes(vec![split(class.pattern)], class.nfc),
         model: Bpe::of_bytes(&vocabulary, vocabulary.merges_by_id(), true),
-        around: [prefix(class, config)?, Vec::new()],
+        around: [begin(class, config)?, Vec::new()],
     };
     Ok(Converted { tokenizer_json: json.to_bytes()?, special_tokens: Vec::new() })
 }
@@ -140,7 +133,7 @@ fn special_tokens(class: &Class, first: usize, config: &TokenizerConfig) -> Vec<
     named.chain(filler).map(|token| Token::new(token, TokenType::Control)).collect()
 }
 
-fn prefix(class: &Class, config: &TokenizerConfig) -> Result<Vec<TokenWithId<'static>>> {
+fn begin(class: &Class, config: &TokenizerConfig) -> Result<Vec<TokenWithId<'static>>> {
     let with_id = |token: &&'static str| {
         let id = config.added_token_id(token).ok_or_else(|| {
             let what = format!(
@@ -151,5 +144,5 @@ fn prefix(class: &Class, config: &TokenizerConfig) -> Result<Vec<TokenWithId<'st
         });
         Ok((id?, *token))
     };
-    class.prefix.iter().map(with_id).collect()
+    class.begin.iter().map(with_id).collect()
 }

@@ -109,6 +109,11 @@ impl Vocabulary {
         self.iter().filter(|(_, token)| token.is_added())
     }
 
+    /// The one of them with this text.
+    pub(super) fn added_token(&self, text: &str) -> Option<TokenWithId<'_>> {
+        self.added().find(|(_, token)| token.text == text).map(|(id, token)| (id, token.text.as_str()))
+    }
+
     /// The entries of a Unigram model with their scores. The names of control tokens get a space, so that no text matches
     /// them: the normalizer has replaced all spaces.
     pub(super) fn scored(&self, scores: &[f64]) -> Vec<(String, f64)> {
