@@ -28,7 +28,21 @@ enum Value {
     Text(String),
     Ints(Vec<i64>),
     Floats(Vec<f64>),
-    Texts(Vec<String>),
+    Texts(Texts),
+}
+
+/// A list of strings, one after the other: a vocabulary has too many to allocate each.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    all: String,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        let mut start = 0;
+        self.ends.iter().map(move |end| &self.all[std::mem::replace(&mut start, *end)..*end])
+    }
 }
 
 impl Metadata {
@@ -80,7 +94,7 @@ impl Metadata {
         }
     }
 
-    pub(super) fn texts(&self, key: &str) -> Option<&[String]> {
+    pub(super) fn texts(&self, key: &str) -> Option<&Texts> {
         match self.0.get(key)? {
             Value::Texts(texts) => Some(texts),
             _ => None,
@@ -106,6 +120,10 @@ impl Metadata {
 
 fn invalid(what: &str) -> crate::Error {
     ErrorKind::Invalid(what.into()).into()
+}
+
+fn not_utf8() -> crate::Error {
+    invalid("a string of its metadata is not UTF-8")
 }
 
 struct Reader<R>(R);
@@ -136,14 +154,34 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn text(&mut self) -> Result<String> {
+    /// Appends the bytes of a string.
+    fn append(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
         let length = self.length()?;
-        let mut bytes = Vec::new();
-        let read = self.0.by_ref().take(length).read_to_end(&mut bytes)?;
-        if read as u64 != length {
-            return Err(cut_off(std::io::ErrorKind::UnexpectedEof.into()));
+        let read = self.0.by_ref().take(length).read_to_end(bytes)?;
+        match read as u64 == length {
+            true => Ok(()),
+            false => Err(cut_off(std::io::ErrorKind::UnexpectedEof.into())),
         }
-        String::from_utf8(bytes).map_err(|_| invalid("a string of its metadata is not UTF-8"))
+    }
+
+    fn text(&mut self) -> Result<String> {
+        let mut bytes = Vec::new();
+        self.append(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|_| not_utf8())
+    }
+
+    fn texts(&mut self, count: u64) -> Result<Texts> {
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            self.append(&mut bytes)?;
+            ends.push(bytes.len());
+        }
+        let all = String::from_utf8(bytes).map_err(|_| not_utf8())?;
+        // A character may not go from one string to the next.
+        match ends.iter().all(|end| all.is_char_boundary(*end)) {
+            true => Ok(Texts { all, ends }),
+            false => Err(not_utf8()),
+        }
     }
 
     fn value(&mut self) -> Result<Value> {
@@ -157,7 +195,7 @@ impl<R: Read> Reader<R> {
     fn list(&mut self) -> Result<Value> {
         let (kind, length) = (self.u32()?, self.length()?);
         if kind == STRING {
-            return (0..length).map(|_| self.text()).collect::<Result<_>>().map(Value::Texts);
+            return self.texts(length).map(Value::Texts);
         }
         let (mut ints, mut floats) = (Vec::new(), Vec::new());
         for _ in 0..length {

@@ -19,7 +19,7 @@ use crate::tokenizer::TokenizerFiles;
 use crate::tokenizer::formats::steps::{Prefix, Steps};
 use crate::tokenizer::formats::tokenizer_json::{Bpe, TokenizerJson};
 use crate::tokenizer::formats::vocabulary::Vocabulary;
-use metadata::{Metadata, OTHERWISE};
+use metadata::{Metadata, OTHERWISE, Texts};
 use pre_tokenizers::PreTokenizer;
 use vocabulary::{listed_merges, merges_by_score, vocabulary};
 
@@ -232,9 +232,8 @@ impl<'a> SpecialTokens<'a> {
     fn chat_templates(&self) -> Option<Value> {
         const KEY: &str = "tokenizer.chat_template";
         let default = self.metadata.text(KEY);
-        let names = self.metadata.texts("tokenizer.chat_templates").unwrap_or_default();
-        let named =
-            names.iter().filter_map(|name| Some((name.as_str(), self.metadata.text(&format!("{KEY}.{name}"))?)));
+        let names = self.metadata.texts("tokenizer.chat_templates").into_iter().flat_map(Texts::iter);
+        let named = names.filter_map(|name| Some((name, self.metadata.text(&format!("{KEY}.{name}"))?)));
         let others: Vec<_> = named.collect();
         if others.is_empty() {
             return default.map(Value::from);

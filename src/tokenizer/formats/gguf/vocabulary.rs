@@ -14,13 +14,13 @@ pub(super) fn vocabulary(metadata: &Metadata) -> Result<Vocabulary> {
     // llama.cpp, too, recognizes the model by name.
     let name = metadata.text("general.name").unwrap_or_default().to_lowercase();
     let is_phi3 = ["phi-3", "phi3"].iter().any(|phi3| name.contains(phi3));
-    let token = |(id, text): (usize, &String)| {
+    let token = |(id, text): (usize, &str)| {
         let kind = match TokenType::of_number(types.get(id).copied()) {
             // Some are written as unused.
-            TokenType::Unused if *text != format!("[PAD{id}]") && !text.is_empty() => TokenType::Normal,
+            TokenType::Unused if text != format!("[PAD{id}]") && !text.is_empty() => TokenType::Normal,
             kind => kind,
         };
-        Token { rstrip: is_phi3 && !KEEP_SPACE.contains(&text.as_str()), ..Token::new(text, kind) }
+        Token { rstrip: is_phi3 && !KEEP_SPACE.contains(&text), ..Token::new(text, kind) }
     };
     let mut tokens: Vec<Token> = tokens.iter().enumerate().map(token).collect();
     // They only make the vocabulary as long as the weights.
