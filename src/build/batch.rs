@@ -76,9 +76,11 @@ impl BatchBuilder<'_> {
             let place = RecordPlace::new(&batch.input, line);
             let before = (self.built.out.len(), self.built.written.clone());
             let number = batch.first + i as u64;
+            // A line that is no row has its examples, too.
+            let examples = examples.next().unwrap_or_default();
             let written = batch.raw(batch_line, self.max_line_bytes).and_then(|record| match self.rows {
                 None => self.conversation(&record.json()?, number, line, place),
-                Some(_) => self.row(record, batch.pick(i), examples.next().unwrap_or_default(), line, place),
+                Some(_) => self.row(record, batch.pick(i), examples, line, place),
             });
             if let Err(error) = written {
                 // Of a row with several prompts, all or none.

@@ -36,7 +36,7 @@ const LONGEST_NAME: usize = 60;
 #[derive(Debug, Clone, Default)]
 pub struct Notes {
     noticed: Vec<Noticed>,
-    /// Keys beyond those that are kept.
+    /// Whether there were more than are kept.
     has_more: bool,
 }
 
@@ -80,8 +80,9 @@ impl Notes {
     pub fn tell_new(&mut self, later: Self) -> Vec<Warning> {
         let is_new = |noticed: &&Noticed| self.noticed.iter().all(|known| known.what != noticed.what);
         let new: Vec<Noticed> = later.noticed.iter().filter(is_new).take(KEPT - self.noticed.len()).cloned().collect();
+        let had_more = self.has_more;
         self.append(later);
-        Self { noticed: new, has_more: false }.warnings()
+        Self { noticed: new, has_more: self.has_more && !had_more }.warnings()
     }
 
     /// Notes what is left out of a conversation.
@@ -152,12 +153,18 @@ impl Notes {
         let mut warnings = Vec::new();
         let keys: Vec<String> = self.noticed.iter().filter_map(Noticed::key).collect();
         if !keys.is_empty() {
-            let more = if self.has_more || keys.len() > LISTED { ", and more" } else { "" };
+            let more = if keys.len() > LISTED { ", and more" } else { "" };
             let listed = keys[..keys.len().min(LISTED)].join(", ");
             let what = format!("unknown keys of messages are ignored: {listed}{more}");
             warnings.push(Warning::new("unknown-keys", what));
         }
         warnings.extend(self.noticed.iter().filter_map(Noticed::warning));
+        if self.has_more {
+            warnings.push(Warning::new(
+                "more-notes",
+                format!("only the first {KEPT} different notes are listed; there were more"),
+            ));
+        }
         warnings
     }
 }

@@ -2,7 +2,7 @@
 //! `special_tokens_map.json` and `generation_config.json`.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -220,8 +220,8 @@ fn added_tokens(
     }
     // Found in one pass over the vocabulary, which cannot be searched by id.
     let renamed = |id: TokenId| declared.binary_search_by_key(&id, |token| token.id).ok().map(|at| &declared[at]);
-    let is_listed =
-        |renamed: &AddedToken| listed.iter().any(|token| (token.id, &token.content) == (renamed.id, &renamed.content));
+    let listed: HashSet<(TokenId, &str)> = listed.iter().map(|token| (token.id, token.content.as_str())).collect();
+    let is_listed = |renamed: &AddedToken| listed.contains(&(renamed.id, renamed.content.as_str()));
     for (entry, &id) in &vocabulary.ids {
         let is_conflict = |token: &&AddedToken| token.content != *entry && added.contains_key(&id) && !is_listed(token);
         if let Some(token) = renamed(id).filter(is_conflict) {

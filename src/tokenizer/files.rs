@@ -49,13 +49,18 @@ impl TokenizerFiles {
         }
     }
 
-    /// The name of one of the files in messages: if a file was given, this file or its neighbour.
+    /// The name of one of the files in messages.
     pub(crate) fn place(&self, file: &str) -> String {
-        let name = Path::new(&self.name);
-        match file {
-            _ if !name.is_file() => format!("{}: {file}", self.name),
-            TOKENIZER_JSON => self.name.clone(),
-            _ => name.with_file_name(file).display().to_string(),
-        }
+        place_of(&self.name, file)
+    }
+}
+
+/// The name of a tokenizer's file in messages: if a file was given, this file or its neighbour.
+pub(crate) fn place_of(tokenizer: &str, file: &str) -> String {
+    let name = Path::new(tokenizer);
+    match file {
+        _ if !name.is_file() => format!("{tokenizer}: {file}"),
+        TOKENIZER_JSON => tokenizer.to_owned(),
+        _ => name.with_file_name(file).display().to_string(),
     }
 }

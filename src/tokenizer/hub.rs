@@ -39,10 +39,19 @@ pub(crate) fn fetch_dataset_file(url: &str) -> Result<PathBuf> {
     Ok(hub.file(file, true)?.expect("a required file is there, or an error"))
 }
 
+/// The variables that forbid the network.
+const OFFLINE: [&str; 2] = ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"];
+
 /// A repository, in the cache and, unless that is forbidden, on the hub.
 struct Hub {
     cache: Cached,
-    api: Option<ApiRepo>,
+    api: Api,
+}
+
+enum Api {
+    Online(Box<ApiRepo>),
+    /// By this variable.
+    Forbidden(&'static str),
 }
 
 impl Hub {
@@ -53,8 +62,8 @@ impl Hub {
         let home = HubHome::from_env()?;
         let hub = Cache::new(home.cache);
         let cache = Cached { cache: hub.clone(), repo: repo.clone() };
-        if ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"].into_iter().any(flag) {
-            return Ok(Self { cache, api: None });
+        if let Some(variable) = OFFLINE.into_iter().find(|name| flag(name)) {
+            return Ok(Self { cache, api: Api::Forbidden(variable) });
         }
         let mut api =
             ApiBuilder::from_cache(hub).with_progress(false).with_user_agent("metatok", env!("CARGO_PKG_VERSION"));
@@ -65,7 +74,7 @@ impl Hub {
         let token = variable("HF_TOKEN").or_else(|| variable("HUGGING_FACE_HUB_TOKEN")).or_else(saved);
         api = api.with_token(token.filter(|token| !token.is_empty()));
         let api = api.build().map_err(|error| ErrorKind::Hub(error.to_string()))?;
-        Ok(Self { cache, api: Some(api.repo(repo)) })
+        Ok(Self { cache, api: Api::Online(Box::new(api.repo(repo))) })
     }
 
     /// The path of a file in the cache; none if it is not `required` and the hub does not have it.
@@ -73,22 +82,22 @@ impl Hub {
         let is_missing = || !required && self.cache.missing(file).is_some_and(|marker| marker.exists());
         match (self.cache.find(file), &self.api) {
             (Some(path), _) => Ok(Some(path)),
-            (None, Some(_)) if is_missing() => Ok(None),
-            (None, Some(api)) => {
+            (None, Api::Online(_)) if is_missing() => Ok(None),
+            (None, Api::Online(api)) => {
                 let found = download(api, file, required)?;
                 if found.is_none() {
                     self.cache.note_missing(file);
                 }
                 Ok(found)
             }
-            (None, None) if required => Err(self.not_cached(file)),
-            (None, None) => Ok(None),
+            (None, Api::Forbidden(variable)) if required => Err(self.not_cached(file, variable)),
+            (None, Api::Forbidden(_)) => Ok(None),
         }
     }
 
-    fn not_cached(&self, file: &str) -> Error {
+    fn not_cached(&self, file: &str, variable: &str) -> Error {
         let cache = self.cache.cache.path().display();
-        ErrorKind::Offline(format!("HF_HUB_OFFLINE is set, but {file} is not in the cache {cache}"))
+        ErrorKind::Offline(format!("{variable} is set, but {file} is not in the cache {cache}"))
             .with_way_out("unset it to download the file")
     }
 }

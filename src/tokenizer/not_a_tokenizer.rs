@@ -14,7 +14,10 @@ pub(crate) fn file(kind: FileKind) -> Error {
     let remedy = kind.remedy().map_or_else(
         || match kind {
             FileKind::Vocabulary => CONVERT.into(),
-            FileKind::Tekken => "call it tekken.json".into(),
+            FileKind::Tekken => {
+                "use the tekken.json of the model's repository: this one has neither default_num_special_tokens nor token_bytes"
+                    .into()
+            }
             FileKind::ModelFile => way_out![
                 "use it with ",
                 Setting::MODEL,

@@ -10,7 +10,7 @@ use crate::dialect::chat_template::blocks::left_from_within;
 use crate::dialect::chat_template::environment::{Raised, TELLS_TIME, environment};
 use crate::dialect::chat_template::for_minijinja::prepared;
 use crate::dialect::chat_template::limits::too_much;
-use crate::dialect::chat_template::{ChatTemplate, source};
+use crate::dialect::chat_template::{ChatTemplate, contents};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::panics::caught;
 
@@ -39,7 +39,7 @@ impl Compiled {
         let mut literals = HashSet::new();
         for (name, text) in [(DEFAULT, Some(&template.source)), (TOOL_USE, template.tool_use.as_ref())] {
             let Some(text) = text else { continue };
-            literals.extend(source::literals(text));
+            literals.extend(contents::literals(text));
             check(text).at(Place::file(&template.name))?;
             caught(|| environment.add_template_owned(name, prepared(text)))
                 .map_err(ErrorKind::Template)
@@ -47,7 +47,7 @@ impl Compiled {
                 .and_then(|read| read.map_err(|error| not_jinja(&error)))
                 .at(Place::file(&template.name))?;
         }
-        let tells_time = literals.iter().any(|text| text.contains(TELLS_TIME));
+        let tells_time = template.mentions(TELLS_TIME);
         Ok(Self { environment, has_tool_use: template.tool_use.is_some(), literals, now, tells_time })
     }
 

@@ -25,10 +25,15 @@ pub(super) fn sought(source: &str) -> Vec<String> {
     sought
 }
 
-/// What stands in quotes in a template's code, without the blanks around it.
-pub(super) fn texts(source: &str) -> impl Iterator<Item = String> {
+/// What stands in quotes in a template's code.
+pub(super) fn literals(source: &str) -> impl Iterator<Item = String> {
     let of_code = |code: Code<'_>| code.texts().filter_map(|(_, text)| unescaped(text)).collect::<Vec<_>>();
-    codes(source).flat_map(of_code).map(|text| text.trim_matches(is_space).to_owned()).filter(|text| !text.is_empty())
+    codes(source).flat_map(of_code)
+}
+
+/// The same without the blanks around it.
+pub(super) fn texts(source: &str) -> impl Iterator<Item = String> {
+    literals(source).map(|text| text.trim_matches(is_space).to_owned()).filter(|text| !text.is_empty())
 }
 
 /// By what a template splits contents, without the blanks around it.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::tokenizer_name;
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
-use crate::tokenizer::{Tokenizer, tokenizer_file};
+use crate::tokenizer::{Tokenizer, parse_file, place_of, tokenizer_file};
 
 const CONFIG: &str = "tokenizer_config.json";
 const JINJA: &str = "chat_template.jinja";
@@ -70,8 +70,8 @@ impl ChatTemplate {
     /// [`ErrorKind::Parse`] for files of the tokenizer that are not JSON.
     pub fn with_special_tokens_of(self, tokenizer: &Tokenizer) -> Result<Self> {
         let files = tokenizer.source();
-        let config = parsed(files.tokenizer_config.as_deref()).at(Place::file(&files.name))?;
-        let map = parsed(files.special_tokens_map.as_deref()).at(Place::file(&files.name))?;
+        let config = parsed(files.tokenizer_config.as_deref(), &files.name, CONFIG)?;
+        let map = parsed(files.special_tokens_map.as_deref(), &files.name, SPECIAL_TOKENS)?;
         Ok(Self { special_tokens: special_tokens(&map, &config), ..self })
     }
 }
@@ -96,7 +96,7 @@ impl Files {
         if name == DEFAULT
             && let Some(bytes) = tokenizer_file(&self.name, JINJA)?
         {
-            return text(bytes).at(Place::file(self.place(JINJA))).map(Some);
+            return text(bytes).at(Place::file(place_of(&self.name, JINJA))).map(Some);
         }
         for folder in FOLDERS {
             let file = format!("{folder}/{name}.jinja");
@@ -105,7 +105,7 @@ impl Files {
                 && is_file_name(name)
                 && let Some(bytes) = tokenizer_file(&self.name, &file)?
             {
-                return text(bytes).at(Place::file(self.place(&file))).map(Some);
+                return text(bytes).at(Place::file(place_of(&self.name, &file))).map(Some);
             }
         }
         let found = match &self.config["chat_template"] {
@@ -124,10 +124,6 @@ impl Files {
             return Ok(found);
         }
         Ok(json(&self.name, JSON)?["chat_template"].as_str().map(str::to_owned))
-    }
-
-    fn place(&self, file: &str) -> String {
-        format!("{}: {file}", self.name)
     }
 
     fn not_found(&self, name: &str) -> crate::Error {
@@ -177,11 +173,10 @@ fn text(bytes: Vec<u8>) -> Result<String> {
 
 /// A file of JSON; null if there is none.
 fn json(tokenizer: &str, file: &str) -> Result<Value> {
-    parsed(tokenizer_file(tokenizer, file)?.as_deref()).at(Place::file(format!("{tokenizer}: {file}")))
+    parsed(tokenizer_file(tokenizer, file)?.as_deref(), tokenizer, file)
 }
 
-/// The contents of a file of JSON; null if there is none.
-fn parsed(bytes: Option<&[u8]>) -> Result<Value> {
-    let Some(bytes) = bytes else { return Ok(Value::Null) };
-    Ok(serde_json::from_slice(bytes).map_err(|error| ErrorKind::Parse(format!("not JSON: {error}")))?)
+/// The contents of a file of JSON beside a tokenizer; null if there is none.
+fn parsed(bytes: Option<&[u8]>, tokenizer: &str, file: &str) -> Result<Value> {
+    bytes.map_or(Ok(Value::Null), parse_file).at(Place::file(place_of(tokenizer, file)))
 }

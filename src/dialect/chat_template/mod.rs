@@ -41,7 +41,7 @@ mod source;
 mod touches;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -75,8 +75,7 @@ impl ChatTemplate {
 
     /// Whether it can write the time of its use, as with `strftime_now`, so that its prompts of another day can differ.
     pub fn tells_time(&self) -> bool {
-        let mut sources = std::iter::once(&self.source).chain(&self.tool_use);
-        self.now.is_none() && sources.any(|source| source.contains(environment::TELLS_TIME))
+        self.now.is_none() && self.mentions(environment::TELLS_TIME)
     }
 
     /// The names in `kwargs` that stand nowhere in it.
@@ -99,10 +98,8 @@ impl ChatTemplate {
         marks::has_marks(text)
     }
 
-    /// What stands in quotes in it, in order, each once.
+    /// What stands in quotes in it, sorted, each once.
     pub fn literals(&self) -> Vec<String> {
-        let mut literals: Vec<String> = source::literals(&self.source).into_iter().collect();
-        literals.sort_unstable();
-        literals
+        contents::literals(&self.source).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }

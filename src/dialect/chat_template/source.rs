@@ -1,6 +1,4 @@
-//! The text of a template: its tags, and what stands in quotes.
-
-use std::collections::HashSet;
+//! The text of a template, in its tags and pieces.
 
 /// The statements and expressions of a template.
 pub(super) fn tags(source: &str) -> impl Iterator<Item = &str> {
@@ -55,17 +53,6 @@ fn end_of_tag(text: &str, closing: &str) -> Option<usize> {
     None
 }
 
-/// All that stands in quotes in a template.
-pub(super) fn literals(source: &str) -> HashSet<String> {
-    let mut literals = HashSet::new();
-    for quote in ['\'', '"'] {
-        let pieces: Vec<&str> = source.split(quote).collect();
-        // It does not matter which are within quotes, and which between them.
-        literals.extend(pieces.into_iter().map(str::to_owned));
-    }
-    literals
-}
-
 /// The pieces of a template's text: what it writes, and what stands in quotes.
 pub(super) fn pieces(source: &str) -> impl Iterator<Item = &str> {
     source.split(['{', '}', '%', '\'', '"']).map(str::trim).filter(|piece| !piece.is_empty())
@@ -74,15 +61,4 @@ pub(super) fn pieces(source: &str) -> impl Iterator<Item = &str> {
 /// Whether a text is only a name, or nothing.
 pub(super) fn is_name(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' '))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn literals_are_what_stands_in_quotes() {
-        let literals = literals(r#"{{ 'a' + "b c" }}"#);
-        assert!(literals.contains("a") && literals.contains("b c"));
-    }
 }

@@ -1,9 +1,13 @@
-//! Where loaded tokenizers are kept.
+//! The folder of what was made of tokenizers' files.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::tokenizer::compiled::MARK;
 
 /// Where [`Tokenizer::load`](crate::Tokenizer::load) keeps what it has loaded, so that it takes a tenth of the time the
 /// next time.
@@ -41,13 +45,16 @@ fn find(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> O
     Some(caches.join("metatok"))
 }
 
-/// The file of a tokenizer, if it is kept.
+/// Entries of other versions are removed when they are this old.
+const OLD: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// An entry, if it is kept.
 pub(crate) fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
     std::fs::read(file(folder, key)).ok()
 }
 
-/// Keeps a tokenizer. Readers see all of the file or nothing, whoever else writes it. That it cannot be kept, in a home
-/// directory that is read only for instance, is not an error: it is loaded again the next time.
+/// Keeps an entry. Readers see all of the file or nothing, whoever else writes it. That it cannot be kept, in a home
+/// directory that is read only for instance, is not an error: it is made again the next time.
 pub(crate) fn put(folder: &Path, key: &str, bytes: &[u8]) {
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
@@ -56,12 +63,34 @@ pub(crate) fn put(folder: &Path, key: &str, bytes: &[u8]) {
         partial.persist(file(folder, key))?;
         Ok(())
     };
-    let _ = write();
+    if write().is_ok() {
+        remove_others(folder, OLD);
+    }
+}
+
+/// Removes entries of other versions, which nothing reads any more. Two versions in use at the same time do not do so to
+/// each other all the time.
+fn remove_others(folder: &Path, age: Duration) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let modified = || entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        let is_old = || modified().and_then(|time| time.elapsed().ok()).is_some_and(|elapsed| elapsed >= age);
+        if path.extension().is_some_and(|extension| extension == EXTENSION) && is_old() && !is_of_this_version(&path) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn is_of_this_version(path: &Path) -> bool {
+    let mut mark = [0; MARK.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut mark)).is_ok() && mark == MARK.as_bytes()
 }
 
 fn file(folder: &Path, key: &str) -> PathBuf {
-    folder.join(format!("{key}.tokenizer"))
+    folder.join(key).with_extension(EXTENSION)
 }
+
+const EXTENSION: &str = "tokenizer";
 
 #[cfg(test)]
 mod tests {
@@ -101,5 +130,21 @@ mod tests {
         });
         assert!(get(&folder, "key").is_some_and(|found| contents.contains(&found)));
         assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 1);
+    }
+
+    #[test]
+    fn old_entries_of_other_versions_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let folder = folder.path();
+        let files =
+            [("a.tokenizer", "another version\n"), ("b.tokenizer", MARK), ("c.tokenizer", ""), ("notes.txt", "mine")];
+        for (name, content) in files {
+            std::fs::write(folder.join(name), content).expect("it can be written");
+        }
+        let left = || files.map(|(name, _)| folder.join(name).exists());
+        remove_others(folder, OLD);
+        assert_eq!(left(), [true; 4]);
+        remove_others(folder, Duration::ZERO);
+        assert_eq!(left(), [false, true, false, true]);
     }
 }

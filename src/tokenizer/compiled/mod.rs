@@ -1,8 +1,8 @@
-//! Tokenizers that were loaded before, ready to be used: reading a vocabulary of a hundred thousand entries takes longer
-//! than most commands.
+//! What was made of a tokenizer's files, kept for the next time: reading a vocabulary of a hundred thousand entries takes
+//! longer than most commands.
 //!
-//! Each is a file in a folder of the user's caches, named after a hash of the tokenizer's files. It may be deleted at any
-//! time. A file that is damaged, or of another version, is made anew.
+//! Each entry is a file in a folder of the user's caches, named after a hash of the tokenizer's files. It may be deleted at
+//! any time. One that is damaged, or of another version, is made anew.
 
 mod blocks;
 mod folder;
