@@ -120,19 +120,12 @@ fn new_build(
 /// Prints the remarks about the whole input.
 fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
     let BuildTotals { written, remarks, .. } = totals;
-    remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
-    if written.truncated > 0 {
-        let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
-        say!("note: {} {prompts} truncated", written.truncated);
+    // Users of the demo know its conversations.
+    if has_input {
+        let omitted = answers_omitted(written.answers_omitted);
+        remarks.notes().into_iter().chain(omitted).for_each(|note| say!("note: {}", note.in_flags()));
     }
-    // Users of the demo know its answers.
-    if has_input && let Some(note) = answers_omitted(written.answers_omitted) {
-        say!("note: {}", note.in_flags());
-    }
-    if written.waiting > 0 {
-        let dialogues = if written.waiting == 1 { "dialogue needs" } else { "dialogues need" };
-        say!("note: {} {dialogues} an answer that is not in --answers", written.waiting);
-    }
+    written.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
     of_rows.iter().for_each(|note| say!("note: {}", note.in_flags()));
 }
 

@@ -119,6 +119,7 @@ impl Task {
         }
         let of_rows = totals.remarks.check(Some(&self.dataset)).or_raise(py)?;
         warnings.extend(totals.remarks.notes().into_iter().chain(of_rows));
+        warnings.extend(totals.written.notes());
         warnings.iter().try_for_each(|warning| warn(py, warning))?;
         Ok(prompts)
     }

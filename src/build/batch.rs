@@ -105,14 +105,8 @@ impl BatchBuilder<'_> {
     fn conversation(&mut self, text: &str, number: u64, line: &Line, place: RecordPlace<'_>) -> Result<()> {
         let mut record = self.reader.parse(text)?;
         let (id, tools) = (record.id, record.tools.take());
-        let notes = &mut self.built.notes;
-        if !self.reader.keeps_all_keys() {
-            notes.see(&record.conversation, place);
-        }
-        notes.see_omissions(&self.writer.omissions(&record.conversation), place);
-        if self.mode == Mode::Generate {
-            notes.see_completion(&record, place);
-        }
+        let omissions = self.writer.omissions(&record.conversation);
+        self.built.notes.see_all(&record, self.reader.keeps_all_keys(), &omissions, self.mode, place);
         let mut digits = itoa::Buffer::new();
         let key = PromptKey::of(id.unwrap_or_else(|| digits.format(number)));
         let (conversation, scored) = record.into_conversation(self.mode)?;
@@ -144,6 +138,7 @@ impl BatchBuilder<'_> {
             let written = writer.write_turns(&key, plan, &max_out_len, answers, &mut self.built.out)?;
             self.built.written.add(written);
         } else {
+            let longest = dataset.longest(&row)?;
             let prompts = dataset.prompts(&row, examples, prompter, |prompt| writer.tokens(prompt))?;
             if self.built.warning.is_none() {
                 self.built.warning = dataset.labels_alike(&prompts).map(|warning| place.of_warning(warning));
@@ -151,16 +146,22 @@ impl BatchBuilder<'_> {
             for prompt in prompts {
                 self.built.notes.see(&prompt.conversation, place);
                 self.built.notes.see_omissions(&self.writer.omissions(&prompt.conversation), place);
-                self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;
+                let tokens = self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;
+                let written = &mut self.built.written;
+                written.waiting += u64::from(prompt.needs_answer);
+                written.fewer_examples += u64::from(prompt.examples_left_out > 0);
+                written.too_long += u64::from(longest.is_some_and(|longest| tokens > longest as u64));
             }
         }
         self.built.ids.extend(OwnId::of_row(&key.id, key.has_id, key.repeat, line));
         Ok(())
     }
 
-    fn write(&mut self, key: PromptKey<'_>, prompt: PromptRequest<'_>) -> Result<()> {
+    /// Writes a prompt, and returns how many tokens it has.
+    fn write(&mut self, key: PromptKey<'_>, prompt: PromptRequest<'_>) -> Result<u64> {
         let written = self.writer.write(key, prompt, &mut self.built.out)?;
+        let tokens = written.tokens;
         self.built.written.add(written);
-        Ok(())
+        Ok(tokens)
     }
 }

@@ -61,17 +61,40 @@ enum What {
     Thoughts,
     /// A key that the chat template does not read.
     Unread(String),
+    /// A string, to which the template is not applied.
+    String,
+    /// A key of a request that says how its answer is sampled.
+    Sampling(&'static str),
 }
 
 impl Notes {
     /// Notes what the prompt of a record leaves out of it.
     pub fn see_record(&mut self, record: &Record<'_>, builder: &PromptBuilder, place: impl Display) {
-        if !builder.record_reader(InputFormat::Auto).keeps_all_keys() {
+        let keeps_all_keys = builder.record_reader(InputFormat::Auto).keeps_all_keys();
+        self.see_all(record, keeps_all_keys, &builder.omissions(&record.conversation), builder.mode(), place);
+    }
+
+    /// The same if it is known what the template leaves out.
+    pub(super) fn see_all(
+        &mut self,
+        record: &Record<'_>,
+        keeps_all_keys: bool,
+        omissions: &Omissions<'_>,
+        mode: Mode,
+        place: impl Display,
+    ) {
+        if !keeps_all_keys {
             self.see(&record.conversation, &place);
         }
-        self.see_omissions(&builder.omissions(&record.conversation), &place);
-        if builder.mode() == Mode::Generate {
+        self.see_omissions(omissions, &place);
+        for &key in &record.sampling_keys {
+            self.add(|what| *what == What::Sampling(key), || What::Sampling(key), 1, || place.to_string());
+        }
+        if mode == Mode::Generate {
             self.see_completion(record, &place);
+            if omissions.is_string {
+                self.add(|what| *what == What::String, || What::String, 1, || place.to_string());
+            }
         }
     }
 
@@ -116,7 +139,7 @@ impl Notes {
     }
 
     /// Notes that a record's completion is not part of its prompt.
-    pub(crate) fn see_completion(&mut self, record: &Record<'_>, place: impl Display) {
+    fn see_completion(&mut self, record: &Record<'_>, place: impl Display) {
         if record.completion.as_ref().is_some_and(|completion| !completion.is_empty()) {
             self.add(|what| *what == What::Completion, || What::Completion, 1, || place.to_string());
         }
@@ -207,6 +230,21 @@ impl Noticed {
                     "{key} of {conversations} left out, because the chat template does not read {key} (first at {first})"
                 );
                 Some(Warning::new("unread-by-template", what))
+            }
+            What::String => {
+                let are = if *count == 1 { "1 prompt is a string" } else { &format!("{count} prompts are strings") };
+                let what = format!("{are}, to which the model's template is not applied (first at {first})");
+                let way_out =
+                    way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " turns each one into a user message"];
+                Some(Warning::new("string-prompts", what).with_way_out(way_out))
+            }
+            What::Sampling(key) => {
+                let requests = counted(*count, "request");
+                let what = format!("{key:?} of {requests} ignored (first at {first})");
+                Some(
+                    Warning::new("sampling-ignored", what)
+                        .with_way_out("metatok's own options say how answers are sampled"),
+                )
             }
             What::Thoughts => {
                 let answers = counted(*count, "earlier answer");

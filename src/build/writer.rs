@@ -132,18 +132,16 @@ impl<'p> PromptRequest<'p> {
 
 impl<'p> From<&'p RowPrompt> for PromptRequest<'p> {
     fn from(prompt: &'p RowPrompt) -> Self {
-        let RowPrompt { label, label_index, is_normalizing, turn, max_out_len, scored, choices, tools, conversation } =
-            prompt;
         Self {
-            label: label.as_ref(),
-            label_index: *label_index,
-            is_normalizing: *is_normalizing,
-            turn: *turn,
-            max_out_len: *max_out_len,
-            scored,
-            choices,
-            tools: tools.as_deref(),
-            conversation,
+            label: prompt.label.as_ref(),
+            label_index: prompt.label_index,
+            is_normalizing: prompt.is_normalizing,
+            turn: prompt.turn,
+            max_out_len: prompt.max_out_len,
+            scored: &prompt.scored,
+            choices: &prompt.choices,
+            tools: prompt.tools.as_deref(),
+            conversation: &prompt.conversation,
         }
     }
 }

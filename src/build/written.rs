@@ -1,6 +1,7 @@
 //! How much was written.
 
 use crate::assemble::TokenizedPrompt;
+use crate::error::{Setting, Warning, counted, way_out};
 use crate::tokenizer::TokenId;
 
 /// How much was written.
@@ -14,6 +15,10 @@ pub struct Written {
     pub waiting: u64,
     /// How many prompts were truncated.
     pub truncated: u64,
+    /// How many prompts of rows have fewer examples than the dataset asks for, because no more fit.
+    pub fewer_examples: u64,
+    /// How many prompts of rows do not fit even without examples.
+    pub too_long: u64,
     /// How many conversations end with an answer, which was left out.
     pub answers_omitted: u64,
     /// The special tokens that the prompt already had.
@@ -35,6 +40,8 @@ impl Written {
         self.tokens += other.tokens;
         self.waiting += other.waiting;
         self.truncated += other.truncated;
+        self.fewer_examples += other.fewer_examples;
+        self.too_long += other.too_long;
         self.answers_omitted += other.answers_omitted;
         if self.omitted.is_empty() {
             self.omitted = other.omitted;
@@ -42,5 +49,36 @@ impl Written {
         if self.omitted_end.is_empty() {
             self.omitted_end = other.omitted_end;
         }
+    }
+
+    /// Notes about prompts that are not what was asked for.
+    ///
+    /// ```
+    /// use metatok::build::Written;
+    ///
+    /// let notes = Written { prompts: 9, waiting: 2, ..Written::default() }.notes();
+    /// assert_eq!(notes[0].message(), "the next turns of 2 dialogues need the model's answers");
+    /// ```
+    pub fn notes(&self) -> Vec<Warning> {
+        let Self { truncated, fewer_examples, too_long, waiting, .. } = *self;
+        let prompts = |count: u64, one: &str, many: &str| {
+            format!("{} {}", counted(count, "prompt"), if count == 1 { one } else { many })
+        };
+        let truncated =
+            (truncated > 0).then(|| Warning::new("truncated", prompts(truncated, "was", "were") + " truncated"));
+        let fewer_examples = (fewer_examples > 0).then(|| {
+            let what = " fewer examples than the dataset asks for, because no more fit";
+            Warning::new("fewer-examples", prompts(fewer_examples, "has", "have") + what)
+        });
+        let too_long = (too_long > 0).then(|| {
+            let what = prompts(too_long, "is", "are") + " too long even without examples";
+            let way_out = way_out!["choose with ", Setting::TRUNCATE, " what to drop, or to reject them"];
+            Warning::new("too-long", what).with_way_out(way_out)
+        });
+        let waiting = (waiting > 0).then(|| {
+            let what = format!("the next turns of {} need the model's answers", counted(waiting, "dialogue"));
+            Warning::new("dialogues-waiting", what).with_way_out(way_out!["supply them with ", Setting::ANSWERS])
+        });
+        [truncated, fewer_examples, too_long, waiting].into_iter().flatten().collect()
     }
 }

@@ -78,7 +78,9 @@ impl PromptBuilder {
 
     /// What the template leaves out of a conversation because it declares so.
     pub(crate) fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
-        self.shared.renderer.omissions(conversation)
+        let omissions = self.shared.renderer.omissions(conversation);
+        // A chat wrapper makes messages of strings.
+        Omissions { is_string: omissions.is_string && self.shared.chat_wrapper.is_none(), ..omissions }
     }
 
     /// Whether the last message is an answer that is left out because the model generates it.

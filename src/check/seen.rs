@@ -29,7 +29,9 @@ pub(crate) struct SeenDataset {
     pub(crate) columns: BTreeSet<String>,
     /// The fields for which some rows have no column.
     pub(crate) lacking: Vec<Lacking>,
-    /// The same for the examples' fields and the rows of the training set.
+    /// The columns whose lists become messages, and the rows that lack them.
+    pub(crate) expanded: Vec<Lacking>,
+    /// The same as `lacking` for the examples' fields and the rows of the training set.
     pub(crate) lacking_examples: Vec<Lacking>,
     pub(crate) train_rows: usize,
     /// The rows whose turns are in lists of different lengths.
@@ -63,6 +65,7 @@ impl SeenDataset {
             rows: 0,
             columns: named.collect(),
             lacking: Lacking::of(dataset.needed_fields()),
+            expanded: Lacking::of(dataset.expanded_columns()),
             lacking_examples: Lacking::of(dataset.example_fields()),
             train_rows: train.len(),
             uneven: Places::default(),
@@ -79,7 +82,7 @@ impl SeenDataset {
         for name in row.names().filter(|name| !self.columns.contains(*name)).map(str::to_owned).collect::<Vec<_>>() {
             self.columns.insert(name);
         }
-        self.lacking.iter_mut().for_each(|lacking| lacking.see(row, place));
+        self.lacking.iter_mut().chain(&mut self.expanded).for_each(|lacking| lacking.see(row, place));
         if self.dataset.inferencer.kind.has_turns()
             && let Some(what) = self.dataset.task.uneven_turns(row)
         {

@@ -1,7 +1,6 @@
 //! Fields that a dataset's template never fills.
 
 use crate::check::{Findings, Level, Lint, Subject};
-use crate::dataset::InferencerKind;
 use crate::error::Result;
 
 pub(super) const LINT: Lint = Lint {
@@ -17,16 +16,7 @@ pub(super) const LINT: Lint = Lint {
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
     for field in seen.dataset.unfilled_fields() {
-        let template = seen.dataset.task.prompt_template.as_ref();
-        let help = match template.and_then(|template| template.unfilled_help()) {
-            Some(help) => help.to_owned(),
-            None if seen.dataset.inferencer.kind == InferencerKind::Chat => {
-                format!("add {:?} to reader_cfg.input_columns", field.column)
-            }
-            None => "replace it with text".to_owned(),
-        };
-        let message = format!("{{{}}} is never filled: it stays in every prompt", field.column);
-        findings.add(seen.place(&field.place), message, help);
+        findings.add(seen.place(&field.place), field.never_filled(), seen.dataset.unfilled_help(&field));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::dataset::Row;
 use crate::dataset::prompter::RowPrompt;
-use crate::dataset::template::{MissingColumns, MultimodalTemplate, TemplateField};
+use crate::dataset::template::{MissingColumns, TemplateField};
 use crate::error::{ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::prepared::PreparedDataset;
 
@@ -24,7 +24,8 @@ impl PreparedDataset {
         if self.options.strict {
             return MissingColumns::default();
         }
-        MissingColumns::new(self.fields.iter().cloned().chain(self.kept.fields()).collect())
+        let fields = self.fields.iter().cloned().chain(self.kept.fields());
+        MissingColumns::new(fields.chain(self.dataset.expanded_columns()).collect())
     }
 
     /// Warnings at the end about columns that some rows lacked.
@@ -54,16 +55,18 @@ impl PreparedDataset {
         Ok(missing.somewhere().map(note).collect())
     }
 
-    /// A warning if a row lacks a column or loses turns; none if that is an error anyway.
+    /// A warning if a row lacks a column or loses turns, unless that is an error anyway, or if the templates write the
+    /// name of one of its columns and not what is in it.
     pub fn warning(&self, row: &Row) -> Option<Warning> {
+        let unused = || Some(self.unused_columns.iter().find(|unused| unused.is_in(row))?.warning.clone());
         if self.options.strict {
-            return None;
+            return unused();
         }
         let stays = || way_out!["such fields stay unfilled (", Setting::STRICT, " rejects the row)"];
         let missing = self.missing_column(row).map(|missing| missing.with_way_out(stays()));
         let strict = || way_out![Setting::STRICT, " rejects the row"];
         let uneven = || self.uneven_turns(row).map(|uneven| uneven.with_way_out(strict()));
-        missing.or_else(uneven).or_else(|| self.unfilled())
+        missing.or_else(uneven).or_else(unused)
     }
 
     /// A warning if a row's labels have the same text, so that no label is likelier than another.
@@ -78,16 +81,6 @@ impl PreparedDataset {
         let warning =
             warning.with_way_out("write the label into the template, or give each label a template of its own");
         Some(warning.at("infer_cfg.prompt_template").at(Place::file(&self.dataset.name)))
-    }
-
-    /// A warning about fields that a multimodal template does not fill.
-    fn unfilled(&self) -> Option<Warning> {
-        let template = self.dataset.task.prompt_template.as_ref()?;
-        template.downcast_ref::<MultimodalTemplate>()?;
-        let TemplateField { place, column } = template.unfilled().into_iter().next()?;
-        let warning = Warning::new("unfilled-field", format!("{{{column}}} is not filled, as in AISBench"))
-            .with_way_out("set all_columns = true to fill it");
-        Some(warning.at(format_args!("infer_cfg.prompt_template.{place}")).at(Place::file(&self.dataset.name)))
     }
 
     fn uneven_turns(&self, row: &Row) -> Option<Warning> {

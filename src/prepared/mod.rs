@@ -25,6 +25,7 @@ mod judged;
 mod named;
 mod options;
 mod prompts;
+mod unused_column;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -41,7 +42,7 @@ use crate::dataset::{
 };
 use crate::dialect::Model;
 use crate::digest::{digest, hex};
-use crate::error::{At, Place, Result, Setting, Warning, way_out};
+use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::{Input, digest_of_file, each_record};
 pub(crate) use batched::line_batches;
@@ -49,6 +50,7 @@ pub use chosen_prompt::{ChosenPrompt, PromptChoice};
 use judged::Judged;
 pub use named::NamedDataset;
 pub use options::DatasetOptions;
+use unused_column::UnusedColumn;
 
 /// A dataset, the rows that examples come from, and how long a prompt may be.
 #[derive(Debug, Clone)]
@@ -62,6 +64,7 @@ pub struct PreparedDataset {
     /// A hash of these rows.
     train_digest: String,
     fields: Vec<TemplateField>,
+    unused_columns: Arc<[UnusedColumn]>,
     kept: KeptColumns,
     /// Models' answers, if a judge is asked.
     judged: Option<Arc<Judged>>,
@@ -103,6 +106,7 @@ impl PreparedDataset {
     }
 
     fn with_digest(mut dataset: Dataset, bytes: &[u8], options: &DatasetOptions) -> Result<Self> {
+        check_retriever(&dataset)?;
         options.apply(&mut dataset)?;
         let judged = Judged::open(options, &mut dataset)?;
         options.apply_to_examples(&mut dataset)?;
@@ -121,6 +125,7 @@ impl PreparedDataset {
         let prompter = RowPrompter::new(Arc::clone(&dataset), Arc::clone(&train))?;
         Ok(Self {
             fields: dataset.needed_fields(),
+            unused_columns: UnusedColumn::of(&dataset).into(),
             kept: KeptColumns { id: options.id_column.clone(), keep: each_once(&options.keep) },
             judged: judged.map(Arc::new),
             digest: digest(&String::from_utf8_lossy(bytes).into()),
@@ -270,6 +275,18 @@ impl PreparedDataset {
         let (rows, _) = read(inputs, self.options.max_line_bytes)?;
         Ok(vec![Input::rows(name, arrow_rows(rows, &format!("{}_test", self.dataset.abbr())))])
     }
+}
+
+/// Rejects a template for examples that nothing chooses.
+fn check_retriever(dataset: &Dataset) -> Result<()> {
+    let Dataset { name, task, names_retriever, key_path, .. } = dataset;
+    if *names_retriever || task.ice_template.is_none() || task.prompt_template.is_none() {
+        return Ok(());
+    }
+    let what = "there is an ice_template, but no retriever, which chooses the examples";
+    let way_out =
+        "add one, such as { type = \"FixKRetriever\", fix_id_list = [0] }, or { type = \"ZeroRetriever\" } for none";
+    Err(ErrorKind::Dataset(what.into()).with_way_out(way_out)).at(*key_path).at(Place::file(name))
 }
 
 /// Every row of the inputs, and a hash of them.

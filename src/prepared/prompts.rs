@@ -69,11 +69,13 @@ impl PreparedDataset {
         row: &Row,
         mut tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<impl FnMut(&Conversation) -> Result<usize>> {
-        let longest = match self.options.max_seq_len {
-            Some(longest) => Some(longest.saturating_sub(self.room(row)?)),
-            None => None,
-        };
+        let longest = self.longest(row)?;
         Ok(move |prompt: &Conversation| longest.map_or(Ok(0), |longest| Ok(tokens(prompt)?.saturating_sub(longest))))
+    }
+
+    /// How many tokens a prompt of a row may have, so that the answer fits after it.
+    pub(crate) fn longest(&self, row: &Row) -> Result<Option<usize>> {
+        self.options.max_seq_len.map(|longest| Ok(longest.saturating_sub(self.room(row)?))).transpose()
     }
 
     /// How many tokens must fit after the prompts of a row.

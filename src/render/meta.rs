@@ -61,6 +61,9 @@ impl Renderer for MetaRenderer {
 
     fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         let template = &self.template;
+        if matches!(conversation, Conversation::Text(_)) {
+            return Omissions { is_string: true, ..Omissions::default() };
+        }
         if !template.leaves_roles_out && !template.asks_for_the_last {
             return Omissions::default();
         }
@@ -316,6 +319,10 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn outside_round(&self, role: &str, has_fallback: bool) -> Error {
+        // A role that could not speak anywhere.
+        if !has_fallback && !self.renderer.template.role_names().any(|known| known == role) {
+            return self.unknown(role, None);
+        }
         let known = self.renderer.template.round_role_names();
         ErrorKind::RoleOutsideRound {
             role: role.to_owned(),

@@ -12,6 +12,8 @@ pub struct Omissions<'c> {
     pub roles: Vec<&'c str>,
     /// How many answers lose their thoughts.
     pub thoughts: u64,
+    /// Whether the format is not applied at all, because the conversation is a string.
+    pub is_string: bool,
     /// What a chat template does not read: `tools`, `documents`, `tool_calls`, or one of its variables.
     pub unread: Vec<&'c str>,
 }

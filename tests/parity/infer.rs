@@ -113,6 +113,7 @@ impl Replayed<'_> {
             infer_order: None,
             key_path: "infer_cfg",
             unread_keys: Vec::new(),
+            names_retriever: true,
         };
         let (counted, rendered) = match self.kind {
             InferencerKind::Score | InferencerKind::Continuation => ("ppl", "ppl"),

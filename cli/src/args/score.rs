@@ -18,7 +18,7 @@ Examples:
   metatok run -m qwen3 -d gsm8k --keep answer -o gsm8k.jsonl test.jsonl
   metatok score --reference answer --by number gsm8k.jsonl
   metatok score -r answer --by choice --choices A,B,C,D answers/*.jsonl
-  metatok score -r answer --pattern '#### (.*)' -o scored.jsonl answers.jsonl
+  metatok score -r answer --reference-pattern '#### (.*)' --by number a.jsonl
   metatok score -r target --texts mmlu.ids.jsonl -o scored.jsonl mmlu.jsonl
   metatok score -r aliases --ignore-case --ignore-punctuation triviaqa.jsonl"
 )]

@@ -42,6 +42,8 @@ pub struct Dataset {
     pub repeats: Repeats,
     /// What is done with the prompts.
     pub inferencer: Inferencer,
+    /// Whether the file names a retriever, even one that chooses nothing.
+    pub names_retriever: bool,
     /// How answers are evaluated, as written in the file. [`Self::judge`] reads the judge from it.
     pub eval_cfg: Option<Value>,
     /// In which order a judge that compares models sees their answers, as written in the file.

@@ -81,8 +81,7 @@ impl From<Columns> for Vec<String> {
 struct Infer {
     ice_template: Option<TemplateFile>,
     prompt_template: Option<TemplateFile>,
-    #[serde(default)]
-    retriever: RetrieverFile,
+    retriever: Option<RetrieverFile>,
     #[serde(default)]
     inferencer: InferencerFile,
     max_out_len: Option<u64>,
@@ -128,6 +127,7 @@ impl Dataset {
         };
         let derived_columns = reader.columns.as_ref().map(DerivedColumns::read).transpose();
         let inferencer = infer.inferencer.read(infer.max_out_len);
+        let names_retriever = infer.retriever.is_some();
         Ok(Self {
             name: String::new(),
             abbr,
@@ -136,7 +136,7 @@ impl Dataset {
                 output_column: reader.output_column.filter(|column| !column.is_empty()),
                 ice_template: template(infer.ice_template, "ice_template")?,
                 prompt_template: template(infer.prompt_template, "prompt_template")?,
-                retriever: infer.retriever.read().at("infer_cfg.retriever")?,
+                retriever: infer.retriever.unwrap_or_default().read().at("infer_cfg.retriever")?,
                 gen_field_replace_token: inferencer.gen_field_replace_token.clone(),
                 compat: false,
                 max_row_bytes: MAX_ROW_BYTES,
@@ -146,6 +146,7 @@ impl Dataset {
             derived_columns: derived_columns.at("reader_cfg.columns")?.unwrap_or_default(),
             repeats: Repeats::read(n.as_ref(), num_repeats.as_ref(), class)?,
             inferencer,
+            names_retriever,
             eval_cfg,
             infer_order: infer_order.as_ref().and_then(Value::as_text).map(str::to_owned),
             key_path: INFER_CFG,

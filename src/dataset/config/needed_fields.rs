@@ -14,6 +14,12 @@ impl Dataset {
         fields.filter(|field| self.takes(&field.column)).map(|field| self.located(name, field)).collect()
     }
 
+    /// The columns whose lists become messages, of which at least one row must have each, with their key paths.
+    pub fn expanded_columns(&self) -> Vec<TemplateField> {
+        let Some((name, template)) = self.own_template() else { return Vec::new() };
+        template.expanded().into_iter().map(|field| self.located(name, field)).collect()
+    }
+
     /// The fields of the examples for which a row of the training set must have a column.
     pub fn example_fields(&self) -> Vec<TemplateField> {
         let Some((name, template)) = self.task.example_template() else { return Vec::new() };
@@ -25,6 +31,17 @@ impl Dataset {
         let Some((name, template)) = self.own_template() else { return Vec::new() };
         let left_out = template.fields().into_iter().filter(|field| !self.takes(&field.column));
         template.unfilled().into_iter().chain(left_out).map(|field| self.located(name, field)).collect()
+    }
+
+    /// What to do about one of the [unfilled](Self::unfilled_fields) fields.
+    pub(crate) fn unfilled_help(&self, field: &TemplateField) -> String {
+        match self.own_template().and_then(|(_, template)| template.unfilled_help()) {
+            Some(help) => help.to_owned(),
+            None if self.inferencer.kind == InferencerKind::Chat => {
+                format!("add {:?} to reader_cfg.input_columns", field.column)
+            }
+            None => "replace it with text".to_owned(),
+        }
     }
 
     /// Every text of its templates in which fields are filled, with its key path.

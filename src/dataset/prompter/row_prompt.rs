@@ -24,6 +24,10 @@ pub struct RowPrompt {
     pub choices: Vec<String>,
     /// The descriptions of tools for the conversation, as JSON. Only servers accept them.
     pub tools: Option<String>,
+    /// How many of its examples were left out because they did not fit.
+    pub examples_left_out: usize,
+    /// Whether further turns of the dialogue depend on the model's answer.
+    pub needs_answer: bool,
     /// What is rendered.
     pub conversation: Conversation,
 }
@@ -39,6 +43,8 @@ impl From<Conversation> for RowPrompt {
             scored: ScoredText::Whole,
             choices: Vec::new(),
             tools: None,
+            examples_left_out: 0,
+            needs_answer: false,
             conversation,
         }
     }

@@ -12,7 +12,7 @@ use crate::dataset::prompter::{
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::Room;
 use crate::dataset::{row_error, template_error};
-use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
+use crate::error::{At, ErrorKind, Place, Result};
 
 /// Builds the prompts of rows, like a dataset's inferencer. Use one per thread; a clone shares the rows of examples.
 #[derive(Debug, Clone)]
@@ -104,7 +104,7 @@ impl RowPrompter {
     ///
     /// # Errors
     /// [`ErrorKind::Row`] and [`ErrorKind::MissingColumn`] if the row does not fit the templates or lacks a column that
-    /// the inferencer needs; for a chat in which every turn is generated, if a prompt needs an answer.
+    /// the inferencer needs.
     pub fn prompts(
         &mut self,
         row: &Row,
@@ -113,6 +113,7 @@ impl RowPrompter {
     ) -> Result<Vec<RowPrompt>> {
         let dataset = Arc::clone(&self.dataset);
         let Inferencer { kind, normalizing_str, .. } = &dataset.inferencer;
+        let wanted = ids.len();
         match kind {
             InferencerKind::Chat | InferencerKind::Turns => {
                 turns(self.plan(row, ids, excess)?, &self.dataset.max_out_len(row)?, &self.room())
@@ -120,7 +121,8 @@ impl RowPrompter {
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
                 let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
-                Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
+                let examples_left_out = wanted - ids.len();
+                Ok(vec![RowPrompt { max_out_len, examples_left_out, ..conversation.into() }])
             }
             InferencerKind::FunctionCalls => {
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
@@ -128,7 +130,8 @@ impl RowPrompter {
             }
             InferencerKind::Choose => {
                 let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
-                Ok(vec![RowPrompt { choices: choices(row)?, ..conversation.into() }])
+                let examples_left_out = wanted - ids.len();
+                Ok(vec![RowPrompt { choices: choices(row)?, examples_left_out, ..conversation.into() }])
             }
             InferencerKind::Continuation => self.each_label(row, ids, excess, |row, conversation| {
                 let continuation = row.get("cont").ok_or_else(|| row.no_column("cont"))?.text().into_owned();
@@ -190,6 +193,7 @@ impl RowPrompter {
         let (column, output_column) = (&dataset.inferencer.labels_column, &dataset.task.output_column);
         let (labels, room) = (column.as_deref().map_or(Ok(&labels[..]), |column| list(row, column))?, self.room());
         let (mut prompts, mut row) = (Vec::with_capacity(labels.len()), Cow::Borrowed(row));
+        let wanted = ids.len();
         for (label_index, label) in labels.iter().enumerate() {
             if let (Some(_), Some(output_column)) = (column, output_column) {
                 row.to_mut().set(output_column, label.clone());
@@ -202,6 +206,7 @@ impl RowPrompter {
             prompts.extend(texts.map(|prompt| RowPrompt {
                 label: Some(label.clone()),
                 label_index: Some(label_index),
+                examples_left_out: wanted - ids.len(),
                 scored: continuation.as_ref().map_or(prompt.scored, |text| ScoredText::Continuation(text.len())),
                 ..prompt
             }));
@@ -224,21 +229,16 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
     Ok(vec![scored(context), RowPrompt { is_normalizing: true, ..scored(normalizing) }])
 }
 
-/// The prompts of the turns, none of which may depend on another's answer.
+/// The prompts of the turns, up to the first one whose answer the next turns depend on.
 fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
-    if plan.needs_answers() {
-        let way_out = way_out![
-            "to build without a model, use \"every_with_gt\", which inserts the dataset's answers, or \"last\", or supply the model's answers with ",
-            Setting::ANSWERS
-        ];
-        let what = "infer_mode \"every\" inserts the model's own answers between the turns";
-        return Err(template_error(what).with_way_out(way_out));
-    }
     let mut prompts = Vec::new();
     while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
         room.take_of(prompt.text_bytes(), "the prompts of all turns")?;
-        let max_out_len = plan.max_out_len(max_out_len)?;
-        prompts.push(RowPrompt { turn: Some(turn), max_out_len, ..prompt.into() });
+        let (max_out_len, needs_answer) = (plan.max_out_len(max_out_len)?, plan.needs_answers());
+        prompts.push(RowPrompt { turn: Some(turn), max_out_len, needs_answer, ..prompt.into() });
+        if needs_answer {
+            break;
+        }
         plan.answer("");
     }
     Ok(prompts)

@@ -144,7 +144,7 @@ impl Task {
     pub fn template(&self) -> Result<&dyn RowTemplate> {
         let lacks = |name: &str| {
             template_error(&format!(
-                "{name} has no ice_token, which marks where the examples go; set ice_token = \"</E>\" and put </E> in the template"
+                "{name} has no ice_token, which marks where the examples go; set ice_token = \"</E>\" and put </E> in the template, as an item of its own in a list of messages"
             ))
         };
         match (self.prompt_template.as_deref(), self.ice_template.as_deref()) {

@@ -9,7 +9,7 @@ use crate::dataset::records::parse_error::parse_error;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 40] = [
+const KNOWN: [&str; 46] = [
     "add_generation_prompt",
     "audios",
     "body",
@@ -31,6 +31,8 @@ const KNOWN: [&str; 40] = [
     "images",
     "input",
     "instruction",
+    "max_completion_tokens",
+    "max_tokens",
     "messages",
     "method",
     "output",
@@ -41,10 +43,14 @@ const KNOWN: [&str; 40] = [
     "response",
     "role",
     "section",
+    "seed",
+    "stop",
     "system",
     "system_prompt",
+    "temperature",
     "text",
     "tools",
+    "top_p",
     "turns",
     "from",
     "url",

@@ -16,9 +16,11 @@ pub struct Record<'a> {
     pub completion: Option<String>,
     /// How many of the last messages are the completion of the others; none if that is not known.
     pub completion_messages: Option<usize>,
-    /// The descriptions of tools, as JSON. Only if
-    /// A reader for servers ([`ReadsFor::Server`](crate::dataset::records::ReadsFor::Server)) accepts them.
+    /// The descriptions of tools, as JSON. Only a reader for servers
+    /// ([`ReadsFor::Server`](crate::dataset::records::ReadsFor::Server)) accepts them.
     pub tools: Option<String>,
+    /// The keys of a request that say how its answer is sampled. They are not read.
+    pub sampling_keys: Vec<&'static str>,
 }
 
 /// A conversation alone.
@@ -30,7 +32,14 @@ impl From<Conversation> for Record<'static> {
 
 impl<'a> Record<'a> {
     pub(crate) fn of(conversation: Conversation) -> Self {
-        Self { id: None, conversation, completion: None, completion_messages: None, tools: None }
+        Self {
+            id: None,
+            conversation,
+            completion: None,
+            completion_messages: None,
+            tools: None,
+            sampling_keys: Vec::new(),
+        }
     }
 
     /// The conversation of a prompt: to continue, without its completion; to score, with it, and which part of it is

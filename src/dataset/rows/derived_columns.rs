@@ -9,6 +9,7 @@ use crate::dataset::rows::{Fields, Path, Row, Value, whole_number};
 use crate::dataset::template::{Filler, Room, Substitution};
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
+use crate::wording::is_misspelt;
 
 /// Columns by name, each derived from a row that already has those before it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -86,6 +87,9 @@ impl DerivedColumn {
         }
         if column.from.is_some() == column.text.is_some() {
             return Err(template_error("set either from (a path to a value) or text (with fields)"));
+        }
+        if let Some(each) = &column.each {
+            check_each(each)?;
         }
         Ok(column)
     }
@@ -176,6 +180,19 @@ fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
             let items = Value::List(items.clone());
             Err(row_error(&format!("index_in: {} is not in {list}, which has {}", value.repr(), items.repr())))
         }
+    }
+}
+
+/// The fields of `each`.
+const OF_ITEMS: [&str; 3] = ["item", "letter", "number"];
+
+/// Rejects misspelt fields. Others are text.
+fn check_each(each: &str) -> Result<()> {
+    let names = each.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    let misspelt = |name| Some((name, OF_ITEMS.into_iter().find(|known| is_misspelt(name, known))?));
+    match names.filter_map(misspelt).next() {
+        Some((name, known)) => Err(template_error(&format!("each has {{{name}}}; did you mean {{{known}}}?"))),
+        None => Ok(()),
     }
 }
 

@@ -37,6 +37,11 @@ impl TemplateField {
         }
     }
 
+    /// What is wrong with it if it is filled in no row.
+    pub(crate) fn never_filled(&self) -> String {
+        format!("{{{}}} is never filled: it stays in every prompt", self.column)
+    }
+
     fn missing(&self, columns: &str) -> Warning {
         let what = format!("there is no column for {{{}}} (columns: {columns})", self.column);
         Warning::new("missing-column", what).at(self.place.clone())

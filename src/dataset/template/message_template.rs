@@ -116,11 +116,22 @@ impl RowTemplate for MessageTemplate {
     }
 
     fn ice_token(&self) -> Option<&str> {
-        Some(&self.ice_token)
+        let has_place = self.items.iter().any(|item| matches!(item, Entry::Text(text) if *text == self.ice_token));
+        has_place.then_some(&self.ice_token)
     }
 
     fn fields(&self) -> Vec<TemplateField> {
         fields::of_texts(&self.texts())
+    }
+
+    fn expanded(&self) -> Vec<TemplateField> {
+        let field = |(i, item): (usize, &Entry)| match item {
+            Entry::Expand(column) => {
+                Some(TemplateField { place: format!("messages[{i}].expand_column").into(), column: column.clone() })
+            }
+            Entry::Message(_) | Entry::Text(_) => None,
+        };
+        self.items.iter().enumerate().filter_map(field).collect()
     }
 
     fn texts(&self) -> Vec<TemplateText> {

@@ -6,9 +6,10 @@ use crate::dataset::template::fields::TemplateText;
 use crate::dataset::template::label_templates::{LabelTemplate, Template};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::{TemplateKeys, TemplateKind};
-use crate::dataset::template::{PromptTemplate, Substitution, TemplateField, fields};
+use crate::dataset::template::{Dialogue, PromptTemplate, SECTIONS, Substitution, TemplateField, fields};
 use crate::dataset::template_error;
-use crate::error::Result;
+use crate::error::{At, Result};
+use crate::wording::is_misspelt;
 
 impl RowTemplate for PromptTemplate {
     fn describe(&self) -> &'static str {
@@ -136,6 +137,7 @@ pub(super) const RAW_KIND: TemplateKind = TemplateKind { class: "RawPromptTempla
 
 fn read(template: &Value, mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>> {
     let (ice_token, sep_token) = (keys.text("ice_token"), keys.text("sep_token"));
+    check_lists(template)?;
     let mut read = PromptTemplate::new(template, ice_token.as_deref(), sep_token.as_deref())?;
     read.substitution = keys.substitution;
     // Keys of files are strings, whatever type the labels of the rows have.
@@ -145,4 +147,20 @@ fn read(template: &Value, mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>
         read = read.with_column_token_map(pairs.collect())?;
     }
     Ok(read.into())
+}
+
+/// Rejects lists where templates for labels are. The reference only does so once a row has that label.
+fn check_lists(template: &Value) -> Result<()> {
+    let Value::Dict(entries) = template else { return Ok(()) };
+    let Some((key, _)) = entries.iter().find(|(_, value)| matches!(value, Value::List(_))) else { return Ok(()) };
+    let key = key.text();
+    let what = match SECTIONS.iter().find(|section| is_misspelt(&key, section)) {
+        _ if Dialogue::is_one(entries) => return Ok(()),
+        Some(section) => format!("unknown key `{key}`; did you mean `{section}`?"),
+        None if key == "messages" => {
+            "messages stand in place of template, not within it: write prompt_template = { messages = [ … ] }".into()
+        }
+        None => format!("{key}: a list is not a template; write {{round = [ … ]}}"),
+    };
+    Err(template_error(&what)).at("template")
 }

@@ -134,6 +134,11 @@ pub trait RowTemplate: BoxedTemplate {
         Vec::new()
     }
 
+    /// The columns whose lists become messages. A row may lack them.
+    fn expanded(&self) -> Vec<TemplateField> {
+        Vec::new()
+    }
+
     /// The fields that it fills in examples.
     fn example_fields(&self) -> Vec<TemplateField> {
         self.fields()
