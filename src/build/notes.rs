@@ -140,7 +140,7 @@ impl Notes {
 
     /// Notes that a record's completion is not part of its prompt.
     fn see_completion(&mut self, record: &Record<'_>, place: impl Display) {
-        if record.completion.as_ref().is_some_and(|completion| !completion.is_empty()) {
+        if record.has_completion() {
             self.add(|what| *what == What::Completion, || What::Completion, 1, || place.to_string());
         }
     }

@@ -42,6 +42,12 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Whether it has a completion, which a prompt to continue leaves out.
+    pub(crate) fn has_completion(&self) -> bool {
+        let has_text = self.completion.as_ref().is_some_and(|completion| !completion.is_empty());
+        has_text || self.completion_messages.is_some_and(|messages| messages > 0)
+    }
+
     /// The conversation of a prompt: to continue, without its completion; to score, with it, and which part of it is
     /// scored.
     ///
@@ -49,7 +55,17 @@ impl<'a> Record<'a> {
     /// [`ErrorKind::EmptyConversation`] if nothing is left.
     pub fn into_conversation(self, mode: Mode) -> Result<(Conversation, ScoredText)> {
         let (conversation, scored) = match (self.conversation, self.completion) {
-            (conversation, _) if mode == Mode::Generate => (conversation, ScoredText::Whole),
+            (mut conversation, _) if mode == Mode::Generate => {
+                let messages = match &mut conversation {
+                    Conversation::Messages(messages) => Some(messages),
+                    Conversation::Chat(chat) => Some(&mut chat.messages),
+                    Conversation::Text(_) | Conversation::List(_) => None,
+                };
+                if let (Some(messages), Some(completion)) = (messages, self.completion_messages) {
+                    messages.truncate(messages.len().saturating_sub(completion));
+                }
+                (conversation, ScoredText::Whole)
+            }
             (Conversation::Text(text), Some(completion)) => {
                 let scored = ScoredText::After(text.len());
                 (Conversation::Text(text + &completion), scored)

@@ -86,6 +86,11 @@ impl<'t> Code<'t> {
         self.places().filter_map(|at| Some((at, self.text(at)?)))
     }
 
+    /// The words outside of quotes.
+    pub(super) fn words(&self) -> impl Iterator<Item = &'t str> {
+        self.places().filter_map(|at| self.word(at))
+    }
+
     /// Whether this is the first argument of a call of one of these names.
     pub(super) fn is_argument_of(&self, at: usize, names: &[&str]) -> bool {
         let name = self.word(at.wrapping_sub(2));

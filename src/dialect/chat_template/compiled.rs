@@ -24,6 +24,8 @@ pub(super) struct Compiled {
     has_tool_use: bool,
     /// What stands in quotes in it.
     pub(super) literals: HashSet<String>,
+    /// The names in its code.
+    names: HashSet<String>,
     /// The time that it tells, if not the time when a prompt is rendered.
     now: Option<DateTime>,
     tells_time: bool,
@@ -36,10 +38,11 @@ impl Compiled {
         let now = template.now.as_deref().map(|now| now.parse::<DateTime>());
         let now = now.transpose().map_err(|error| ErrorKind::Usage(format!("now: {error}")))?;
         let mut environment = environment();
-        let mut literals = HashSet::new();
+        let (mut literals, mut names) = (HashSet::new(), HashSet::new());
         for (name, text) in [(DEFAULT, Some(&template.source)), (TOOL_USE, template.tool_use.as_ref())] {
             let Some(text) = text else { continue };
             literals.extend(contents::literals(text));
+            names.extend(contents::names(text).map(str::to_owned));
             check(text).at(Place::file(&template.name))?;
             caught(|| environment.add_template_owned(name, prepared(text)))
                 .map_err(ErrorKind::Template)
@@ -48,7 +51,12 @@ impl Compiled {
                 .at(Place::file(&template.name))?;
         }
         let tells_time = template.mentions(TELLS_TIME);
-        Ok(Self { environment, has_tool_use: template.tool_use.is_some(), literals, now, tells_time })
+        Ok(Self { environment, has_tool_use: template.tool_use.is_some(), literals, names, now, tells_time })
+    }
+
+    /// Whether it reads a variable with this name, or a key of messages: its code has it, or a text in quotes is it.
+    pub(super) fn reads(&self, name: &str) -> bool {
+        self.names.contains(name) || self.literals.contains(name)
     }
 
     /// The time that a prompt tells, each time that it is rendered; none if the template tells none.

@@ -31,7 +31,12 @@ pub(super) fn literals(source: &str) -> impl Iterator<Item = String> {
     codes(source).flat_map(of_code)
 }
 
-/// The same without the blanks around it.
+/// The names in a template's code, of variables and of what they have.
+pub(super) fn names(source: &str) -> impl Iterator<Item = &str> {
+    codes(source).flat_map(|code| code.words().collect::<Vec<_>>())
+}
+
+/// What stands in quotes without the blanks around it.
 pub(super) fn texts(source: &str) -> impl Iterator<Item = String> {
     literals(source).map(|text| text.trim_matches(is_space).to_owned()).filter(|text| !text.is_empty())
 }

@@ -78,14 +78,18 @@ impl ChatTemplate {
         self.now.is_none() && self.mentions(environment::TELLS_TIME)
     }
 
-    /// The names in `kwargs` that stand nowhere in it.
+    /// The names in `kwargs` that stand nowhere in its code.
     pub(crate) fn unread_variables(&self) -> impl Iterator<Item = &str> {
         self.kwargs.keys().map(String::as_str).filter(|name| !self.mentions(name))
     }
 
-    /// Whether a name stands in it.
+    /// Whether a name stands in its code.
     fn mentions(&self, name: &str) -> bool {
-        std::iter::once(&self.source).chain(&self.tool_use).any(|source| source.contains(name))
+        self.sources().any(|source| contents::names(source).any(|known| known == name))
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.source).chain(&self.tool_use)
     }
 
     /// What it looks for in content or compares it with, each once.

@@ -296,7 +296,7 @@ impl Renderer for ChatTemplateRenderer {
 
     fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         let mut omissions = Omissions::default();
-        let reads = |key: &str| self.template.mentions(key);
+        let reads = |key: &str| self.compiled.reads(key);
         if let Conversation::Chat(chat) = conversation {
             let given = [("tools", chat.tools.is_some()), ("documents", chat.documents.is_some())];
             let given = given.into_iter().filter_map(|(key, is_given)| is_given.then_some(key));
