@@ -7,6 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
+COMPANIONS: list[str]
+
+def conversation_key(column: str, is_text: bool) -> str: ...
 
 def main(args: list[str]) -> int: ...
 def complete(

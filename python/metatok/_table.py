@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from metatok import PromptBuilder
+from metatok._columns import companions
 from metatok._limits import LIMITS
 
 
@@ -57,7 +58,8 @@ class Tables:
             InputError: of the first conversation that the template does not take.
         """
         limit = [name for name in table.column_names if name == "max_out_len"]
-        needed = dict.fromkeys((self._column, self._id_column, *self._keep, *limit))
+        more = companions(table.column_names, self._column)
+        needed = dict.fromkeys((self._column, self._id_column, *self._keep, *limit, *more))
         missing = [name for name in needed if name not in table.column_names]
         if missing:
             raise KeyError(f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}")

@@ -18,8 +18,9 @@ from metatok.tokenizer import Tokenizer, _answer_ids, _as_ids, _loaded, chat_tem
 from metatok.view import View
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
+    from metatok._keywords import Limits, Options, OptionsOfTokenizer, TaskOptions
     from metatok.engines import VllmInputs
 
 __all__ = ["PromptBuilder"]
@@ -69,7 +70,7 @@ class PromptBuilder(Building):
         chat_template: str | os.PathLike[str] | None = None,
         conversation_template: str | os.PathLike[str] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> None:
         if model is not None and meta_template is not None:
             raise _two_templates("model", "meta_template")
@@ -104,7 +105,11 @@ class PromptBuilder(Building):
 
     @classmethod
     def from_tokenizer(
-        cls, tokenizer: Any, *, chat_template: str | os.PathLike[str] | None = None, **options: Any
+        cls,
+        tokenizer: Any,
+        *,
+        chat_template: str | os.PathLike[str] | None = None,
+        **options: Unpack[OptionsOfTokenizer],
     ) -> Self:
         """With a loaded tokenizer's own chat template, as ``apply_chat_template`` renders it.
 
@@ -132,7 +137,7 @@ class PromptBuilder(Building):
         Raises:
             MetatokError: names an id before the stop that the tokenizer does not have.
 
-        >>> PromptBuilder("demo").complete([44, 695, 1052, 1053])
+        >>> PromptBuilder("demo").complete([44, 695, 1052, 1053])  # doctest: +ELLIPSIS
         Completion(token_ids=[44, 695], text='Mars', finish_reason='stop', stop={...}, tail=[1052, 1053])
         """
         prompts = None if prompt is None else [prompt]
@@ -161,15 +166,16 @@ class PromptBuilder(Building):
         done = _metatok.complete(self._core, answers, before, include_stop, skip_special_tokens)
         return [Completion(**completion) for completion in done]
 
-    def stream(self, **options: Any) -> Stream:
+    def stream(self, *, include_stop: bool = False, skip_special_tokens: bool = True) -> Stream:
         """An answer while it is generated: ids go in, text comes out, up to the stop.
 
         Args:
-            options: ``include_stop`` and ``skip_special_tokens``, as for :meth:`complete`.
+            include_stop: As for :meth:`complete`.
+            skip_special_tokens: As for :meth:`complete`.
         """
-        return Stream(self, **options)
+        return Stream(self, include_stop=include_stop, skip_special_tokens=skip_special_tokens)
 
-    def dialogue(self, *, strip_thoughts: bool = False, **budget: Any) -> Dialogue:
+    def dialogue(self, *, strip_thoughts: bool = False, **budget: Unpack[Limits]) -> Dialogue:
         """A dialogue that grows turn by turn.
 
         Args:
@@ -227,7 +233,7 @@ class PromptBuilder(Building):
         self,
         dataset: str | os.PathLike[str] | Mapping[str, Any],
         train: str | os.PathLike[str] | Iterable[Mapping[str, Any]] | None = None,
-        **options: Any,
+        **options: Unpack[TaskOptions],
     ) -> Task:
         """A dataset whose rows become prompts.
 

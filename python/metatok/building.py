@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from metatok import _metatok
+from metatok._columns import conversations
 from metatok._limits import budget as limits_of
 from metatok._limits import whole
 from metatok._several import several
 from metatok.batch import Batch
+from metatok.errors import InputError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 from metatok.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from metatok._keywords import BatchOptions, ContextLimits, Limits
 
 __all__ = ["Building"]
 
@@ -25,7 +34,7 @@ class Building:
     __slots__ = ("_core",)
     _core: _metatok.Builder
 
-    def build(self, conversation: object, **budget: Any) -> Prompt:
+    def build(self, conversation: object, **budget: Unpack[Limits]) -> Prompt:
         """Builds one prompt.
 
         Args:
@@ -45,7 +54,7 @@ class Building:
         ids, known = self._core.build(conversation, limits_of(budget))
         return Prompt(ids, self, conversation, known)
 
-    def build_all(self, conversations: Iterable[object], *, threads: int | None = None, **budget: Any) -> list[Prompt]:
+    def build_all(self, conversations: Iterable[object], *, threads: int | None = None, **budget: Unpack[Limits]) -> list[Prompt]:
         """Builds a prompt of each conversation, on all cores, in order.
 
         Args:
@@ -73,9 +82,9 @@ class Building:
         padding_side: str = "left",
         pad_to_multiple_of: int | None = None,
         return_tensors: str = "np",
-        dtype: str = "int64",
+        dtype: Any = "int64",
         threads: int | None = None,
-        **budget: Any,
+        **budget: Unpack[Limits],
     ) -> Batch:
         """Builds prompts on all cores and puts them side by side, as ``model.generate(**batch)`` takes them.
 
@@ -84,7 +93,7 @@ class Building:
             padding_side: ``"left"``, so that all prompts end where the model goes on, or ``"right"``.
             pad_to_multiple_of: Rows are as long as the longest prompt, rounded up to a multiple of this, if given.
             return_tensors: ``"np"`` for arrays, ``"pt"`` for tensors of torch, which share the arrays' memory.
-            dtype: ``"int64"`` or ``"uint32"``.
+            dtype: ``"int64"`` or ``"uint32"``, or these types of NumPy.
             threads: As for :meth:`build_all`.
             budget: As for :meth:`build`.
 
@@ -94,6 +103,8 @@ class Building:
         """
         if return_tensors not in ("np", "pt"):
             raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
+        if not isinstance(dtype, str):
+            dtype = np.dtype(dtype).name
         multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
         ids, mask = self._core.build_padded(
             several(conversations), padding_side, multiple, dtype, threads, limits_of(budget)
@@ -104,7 +115,7 @@ class Building:
 
         return Batch(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask))
 
-    def iter_batches(self, conversations: Iterable[object], batch_size: int, **options: Any) -> Iterator[Batch]:
+    def iter_batches(self, conversations: Iterable[object], batch_size: int, **options: Unpack[BatchOptions]) -> Iterator[Batch]:
         """Batches of an iterable of any length, one after the other; only one is in memory.
 
         Args:
@@ -118,11 +129,19 @@ class Building:
         [2, 2, 1]
         """
         batch_size = whole("batch_size", batch_size, 1)
-        rest = iter(several(conversations))
-        while chunk := list(islice(rest, batch_size)):
-            yield self.build_batch(chunk, **options)
+        return self._batches(iter(several(conversations)), batch_size, options)
 
-    def map(self, column: str = "messages", **budget: Any) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def _batches(self, rest: Iterator[object], batch_size: int, options: BatchOptions) -> Iterator[Batch]:
+        built = 0
+        while chunk := list(islice(rest, batch_size)):
+            try:
+                yield self.build_batch(chunk, **options)
+            except InputError as error:
+                number = error.place.get("conversation")
+                raise error._renumbered(built + number) if isinstance(number, int) else error from None
+            built += len(chunk)
+
+    def map(self, column: str = "messages", **budget: Unpack[Limits]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         """A function for ``datasets.Dataset.map(..., batched=True)``, which adds ``input_ids``. It can be pickled.
 
         >>> import metatok
@@ -143,7 +162,7 @@ class Building:
         first_row: int = 0,
         max_out_len: int | None = None,
         threads: int | None = None,
-        **budget: Any,
+        **budget: Unpack[ContextLimits],
     ) -> Any:
         """Builds a column of a table of Arrow, and returns a table with the schema of ``metatok build --format parquet``:
         ``id``, ``repeat``, ``turn``, ``max_out_len`` and the ids, a list of int64. The tables pass in and out uncopied.
@@ -186,7 +205,7 @@ class Building:
         max_out_len: int | None = None,
         sampling: Mapping[str, Any] | None = None,
         threads: int | None = None,
-        **budget: Any,
+        **budget: Unpack[ContextLimits],
     ) -> list[dict[str, Any]]:
         """Requests to an engine's server, as ``metatok build --format`` writes them: ids, limits, sampling and stops.
 
@@ -238,8 +257,9 @@ class Building:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options, with their defaults."""
-        return self._core.options
+        """The options that change prompts, with their defaults."""
+        unset = dict.fromkeys(("allow_empty_prompts", "offsets", "open_answer", "spans", "text"), False)
+        return {**unset, **self._core.options}
 
     @property
     def fingerprint(self) -> str:
@@ -259,15 +279,5 @@ class _Map:
         self.builder, self.column, self.budget = builder, column, budget
 
     def __call__(self, rows: Mapping[str, Any]) -> dict[str, Any]:
-        ids, ends = self.builder._core.build_flat(_batched(rows[self.column], self.column), None, self.budget)
+        ids, ends = self.builder._core.build_flat(conversations(rows, self.column), None, self.budget)
         return {"input_ids": [ids[start:end] for start, end in zip(ends, ends[1:])]}
-
-
-def _batched(column: Any, name: str) -> Iterable[object]:
-    """The same, unless it is the one conversation of a row."""
-    first = column[0] if isinstance(column, list) and column else None
-    is_message = isinstance(first, Mapping) and ("role" in first or "from" in first)
-    if is_message or isinstance(column, (str, Mapping)):
-        kind = "a list of messages" if is_message else type(column).__name__
-        raise TypeError(f"column {name!r} is one conversation ({kind}), not a list of them; call map with batched=True")
-    return several(column)

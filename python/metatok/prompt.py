@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ __all__ = ["Prompt"]
 
 
 class Prompt:
-    """A prompt of :meth:`PromptBuilder.build`. ``len(prompt)`` is how many tokens it has.
+    """A prompt of :meth:`PromptBuilder.build`: a sequence of ids, which ``len(prompt)`` counts.
 
     >>> import metatok
     >>> prompt = metatok.PromptBuilder("demo").build([{"role": "user", "content": "Hi!"}])
@@ -110,6 +111,12 @@ class Prompt:
 
     def __len__(self) -> int:
         return len(self.input_ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __getitem__(self, at: SupportsIndex | slice) -> Any:
+        return self.input_ids[at]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         ids = self.input_ids if dtype is None else self.input_ids.astype(dtype, copy=False)

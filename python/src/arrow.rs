@@ -9,6 +9,7 @@ use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use metatok::build::InputOptions;
+use metatok::dataset::records::COMPANIONS;
 use metatok::error::{At, ErrorKind, Place};
 use metatok::sink::{Table, TableFormat};
 use metatok::{Error, Fingerprint};
@@ -57,7 +58,12 @@ pub(crate) fn build_arrow(
     let keep = keep.map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
     let fields = fields(ids_column, keep.iter().map(|&kept| schema.field(kept).clone())).or_raise(py)?;
     let form = RecordForm::default();
-    let columns = batches.iter().map(|batch| Column::of(&schema.fields()[said], batch.column(said), &form));
+    let more: Vec<usize> =
+        COMPANIONS.iter().filter(|name| **name != column).filter_map(|name| schema.index_of(name).ok()).collect();
+    let columns = batches.iter().map(|batch| {
+        let of = |at: usize| (&schema.fields()[at], batch.column(at));
+        Column::of(of(said), more.iter().map(|at| of(*at)), &form)
+    });
     let columns = columns.collect::<Result<Vec<_>, ArrowError>>();
     let mut columns = columns.map_err(|error| unread(&schema.fields()[said], &error))?;
     let mut first = 0;

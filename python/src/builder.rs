@@ -315,8 +315,14 @@ impl Builder {
         Ok(prompts)
     }
 
-    /// A prompt that fits. If a record says what of a text is scored, it has labels.
     fn built(&self, session: &mut Session, said: &Said, budget: Option<&ContextBudget>) -> Result<Prompt> {
+        let built = self.build_said(session, said, budget)?;
+        self.shared.see(&built.prompt);
+        Ok(built)
+    }
+
+    /// A prompt that fits. If a record says what of a text is scored, it has labels.
+    fn build_said(&self, session: &mut Session, said: &Said, budget: Option<&ContextBudget>) -> Result<Prompt> {
         let builder = &self.shared.builder;
         let id = said.id.clone();
         if let Some(budget) = budget {

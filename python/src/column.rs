@@ -9,29 +9,50 @@ use arrow_buffer::OffsetBuffer;
 use arrow_json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow_schema::{ArrowError, DataType, FieldRef};
 use metatok::conversation::{ChatMessage, Conversation};
+use metatok::dataset::records;
 use metatok::error::{At, ErrorKind, Place, Result};
+use pyo3::pyfunction;
 
 use crate::binary::BinaryAsText;
 use crate::conversation::{Reader, Said};
+
+/// The key of a record for the conversations of a column.
+#[pyfunction]
+pub(crate) fn conversation_key(column: &str, is_text: bool) -> &str {
+    records::conversation_key(column, is_text)
+}
 
 /// A column of conversations.
 pub(crate) enum Column<'a> {
     Texts(Texts<'a>),
     Messages(Messages<'a>),
     Records(Records<'a>),
+    Several(Several<'a>),
 }
 
 impl<'a> Column<'a> {
+    /// With the columns that say more of its conversations.
+    ///
     /// # Errors
     /// For a type that is not a conversation.
     pub(crate) fn of(
-        field: &'a FieldRef,
-        column: &'a ArrayRef,
+        (field, column): (&'a FieldRef, &'a ArrayRef),
+        companions: impl Iterator<Item = (&'a FieldRef, &'a ArrayRef)>,
         form: &'a RecordForm,
     ) -> std::result::Result<Self, ArrowError> {
         if !may_be_said(column.data_type()) {
             let what = "a conversation is text, a list of messages, or a struct with one";
             return Err(ArrowError::NotYetImplemented(what.to_owned()));
+        }
+        let companions = companions.filter(|(_, column)| column.null_count() < column.len());
+        let companions = companions.map(|(field, column)| Records::of(field, column, form));
+        let companions = companions.collect::<std::result::Result<Vec<_>, _>>()?;
+        if !companions.is_empty() {
+            return Ok(Self::Several(Several {
+                said: Records::of(field, column, form)?,
+                companions,
+                record: String::new(),
+            }));
         }
         if let Some(texts) = Texts::of(column).filter(|texts| texts.nulls() == 0) {
             return Ok(Self::Texts(texts));
@@ -55,11 +76,44 @@ impl<'a> Column<'a> {
                 Some(conversation) => reader.record(conversation.into(), place),
                 None => reader.json("[]", place),
             },
-            Self::Records(records) => {
-                let null = || ErrorKind::Conversation("the row has no conversation, but a null".to_owned());
-                reader.json(records.json(row)?.ok_or_else(null)?, place)
+            Self::Records(records) => reader.json(records.json(row)?.ok_or_else(null)?, place),
+            Self::Several(several) => reader.json(several.json(row)?, place),
+        }
+    }
+}
+
+fn null() -> ErrorKind {
+    ErrorKind::Conversation("the row has no conversation, but a null".to_owned())
+}
+
+/// Conversations, and the columns that say more of them.
+pub(crate) struct Several<'a> {
+    said: Records<'a>,
+    companions: Vec<Records<'a>>,
+    record: String,
+}
+
+impl Several<'_> {
+    /// The record of a row.
+    fn json(&mut self, row: usize) -> Result<&str> {
+        let Self { said, companions, record } = self;
+        let column = said.column;
+        let said = said.json(row)?.ok_or_else(null)?;
+        record.clear();
+        // A record of its own says everything.
+        if said.starts_with('{') {
+            record.push_str(said);
+            return Ok(record);
+        }
+        record.push_str(&format!("{{{:?}:{said}", records::conversation_key(column, said.starts_with('"'))));
+        for companion in companions {
+            let column = companion.column;
+            if let Some(value) = companion.json(row)? {
+                record.push_str(&format!(",{column:?}:{value}"));
             }
         }
+        record.push('}');
+        Ok(record)
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use metatok::build::Notes;
 use metatok::conversation::{ChatMessage, Conversation};
 use metatok::dataset::prompter::ScoredText;
-use metatok::dataset::records::{InputFormat, Record};
+use metatok::dataset::records::{InputFormat, Record, is_record_key};
 use metatok::{Error, ErrorKind, PromptBuilder, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::error::exception;
-use crate::json::{text, to_json};
+use crate::json::{keys_to_json, text, to_json};
 
 /// A conversation, and what else its record says.
 pub(crate) struct Said {
@@ -57,7 +57,10 @@ impl<'b> Reader<'b> {
             let said = self.record(Conversation::Messages(messages).into(), place);
             return said.map_err(|error| exception(py, &error));
         }
-        let json = to_json(object)?;
+        let json = match keys_to_json(object, is_record_key)? {
+            Some(record) => record,
+            None => to_json(object)?,
+        };
         if !(json.is_object() || json.is_array() || json.is_string()) {
             let name = object.get_type().qualname()?;
             let what = "a conversation is a list of messages, a string, or a dict with messages";

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use metatok::error::ErrorKind;
+use metatok::error::{Error, ErrorKind, Place};
 use pyo3::exceptions::{PyRecursionError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
@@ -17,20 +17,115 @@ const DEPTH: usize = 128;
 /// An object of dicts, lists, tuples, strings, numbers, booleans and None.
 ///
 /// # Errors
-/// `InputError` for half a surrogate pair, infinity and NaN; `TypeError` names the type of anything else.
+/// `InputError` for half a surrogate pair, infinity and NaN; `TypeError` names the type of anything else. Both say where.
 pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    value(object, 0)
+    value(object, 0).map_err(|failed| failed.raise(object.py()))
 }
 
-fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+/// The same for a record or a row: an object with keys, of which only some are read. What pandas has in place of a missing
+/// value is null, and so is whatever other keys have. None if it is no such object.
+///
+/// # Errors
+/// As for [`to_json`].
+pub(crate) fn keys_to_json(object: &Bound<'_, PyAny>, is_read: impl Fn(&str) -> bool) -> PyResult<Option<Value>> {
+    let Some(keys) = keys(object)? else { return Ok(None) };
+    let entry = |(key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let key = key_of(&key)?;
+        let item = match is_read(&key) && !is_missing(&item) {
+            true => value(&item, 1).map_err(|failed| failed.within(&format!(".{key}")))?,
+            false => Value::Null,
+        };
+        Ok((key, item))
+    };
+    let map = keys.iter().map(entry).collect::<Result<_, Failed>>();
+    map.map(|map| Some(Value::Object(map))).map_err(|failed| failed.raise(object.py()))
+}
+
+/// The dict that an object is, or stands for.
+fn keys<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    if let Ok(dict) = object.cast::<PyDict>() {
+        return Ok(Some(dict.clone()));
+    }
+    if let Ok(mapping) = object.cast::<PyMapping>() {
+        return PyDict::from_sequence(mapping.items()?.as_any()).map(Some);
+    }
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return Ok(None);
+    }
+    Ok(foreign::plain(object)?.and_then(|plain| plain.cast_into::<PyDict>().ok()))
+}
+
+/// What pandas has where a table has no value.
+fn is_missing(value: &Bound<'_, PyAny>) -> bool {
+    match value.cast::<PyFloat>() {
+        Ok(number) => number.value().is_nan(),
+        Err(_) => value.get_type().name().is_ok_and(|name| name == "NAType" || name == "NaTType"),
+    }
+}
+
+/// Why an object is not JSON, and where.
+struct Failed {
+    /// From the object to what is wrong in it, such as `.messages[0].content`.
+    path: String,
+    why: Why,
+}
+
+enum Why {
+    Type(String),
+    Error(Error),
+    Python(PyErr),
+}
+
+impl From<Why> for Failed {
+    fn from(why: Why) -> Self {
+        Self { path: String::new(), why }
+    }
+}
+
+impl From<PyErr> for Failed {
+    fn from(error: PyErr) -> Self {
+        Why::Python(error).into()
+    }
+}
+
+impl Failed {
+    fn within(self, step: &str) -> Self {
+        Self { path: format!("{step}{}", self.path), ..self }
+    }
+
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self.why {
+            Why::Type(what) => {
+                let places: Vec<String> = places(&self.path).map(|place| format!("{place}: ")).collect();
+                PyTypeError::new_err(places.concat() + &what)
+            }
+            Why::Error(error) => exception(py, &places(&self.path).rev().fold(error, Error::at)),
+            Why::Python(error) => error,
+        }
+    }
+}
+
+/// The message that a path leads to, if it does, and the rest of it.
+fn places(path: &str) -> impl DoubleEndedIterator<Item = Place> {
+    let numbered = path.strip_prefix(".messages").unwrap_or(path).strip_prefix('[');
+    let message = numbered.and_then(|rest| {
+        let (number, rest) = rest.split_once(']')?;
+        Some((Place::Message(number.parse().ok()?), rest))
+    });
+    let (message, rest) = message.map_or((None, path), |(message, rest)| (Some(message), rest));
+    let key = rest.strip_prefix('.').unwrap_or(rest);
+    message.into_iter().chain((!key.is_empty()).then(|| Place::Key(key.to_owned())))
+}
+
+fn value(object: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Failed> {
     if depth > DEPTH {
-        return Err(PyRecursionError::new_err(format!("lists and dicts nest deeper than {DEPTH}")));
+        return Err(PyRecursionError::new_err(format!("lists and dicts nest deeper than {DEPTH}")).into());
     }
     if object.is_none() {
         return Ok(Value::Null);
     }
     if let Ok(text) = object.cast::<PyString>() {
-        return Ok(Value::String(self::text(text)?.into_owned()));
+        return Ok(Value::String(text_of(text)?.into_owned()));
     }
     if let Ok(is) = object.cast::<PyBool>() {
         return Ok(Value::Bool(is.is_true()));
@@ -39,31 +134,48 @@ fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return integer(object);
     }
     if let Ok(number) = object.cast::<PyFloat>() {
-        return float(object.py(), number.value());
+        return float(number.value());
     }
     if let Ok(list) = object.cast::<PyList>() {
-        return list.iter().map(|item| value(&item, depth + 1)).collect();
+        return items(list.iter(), depth);
     }
     if let Ok(tuple) = object.cast::<PyTuple>() {
-        return tuple.iter().map(|item| value(&item, depth + 1)).collect();
+        return items(tuple.iter(), depth);
     }
     if let Ok(dict) = object.cast::<PyDict>() {
         let mut map = Map::with_capacity(dict.len());
         for (key, item) in dict.iter() {
-            map.insert(key_of(&key)?, value(&item, depth + 1)?);
+            insert(&mut map, &key, &item, depth)?;
         }
         return Ok(Value::Object(map));
     }
     other(object, depth)
 }
 
+fn items<'py>(items: impl Iterator<Item = Bound<'py, PyAny>>, depth: usize) -> Result<Value, Failed> {
+    let value = |(i, item)| value(&item, depth + 1).map_err(|failed| failed.within(&format!("[{i}]")));
+    items.enumerate().map(value).collect()
+}
+
+fn insert(
+    map: &mut Map<String, Value>,
+    key: &Bound<'_, PyAny>,
+    item: &Bound<'_, PyAny>,
+    depth: usize,
+) -> Result<(), Failed> {
+    let key = key_of(key)?;
+    let item = value(item, depth + 1).map_err(|failed| failed.within(&format!(".{key}")))?;
+    map.insert(key, item);
+    Ok(())
+}
+
 /// What is like one of these: another mapping, or an object of another library.
-fn other(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Failed> {
     if let Ok(mapping) = object.cast::<PyMapping>() {
         let mut map = Map::new();
         for pair in mapping.items()?.iter() {
             let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
-            map.insert(key_of(&key)?, value(&item, depth + 1)?);
+            insert(&mut map, &key, &item, depth)?;
         }
         return Ok(Value::Object(map));
     }
@@ -71,35 +183,34 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return value(&plain, depth + 1);
     }
     let name = object.get_type().qualname()?;
-    Err(PyTypeError::new_err(format!("expected dicts, lists, strings, numbers, booleans or None, not {name}")))
+    Err(Why::Type(format!("expected dicts, lists, strings, numbers, booleans or None, not {name}")).into())
 }
 
-fn key_of(key: &Bound<'_, PyAny>) -> PyResult<String> {
+fn key_of(key: &Bound<'_, PyAny>) -> Result<String, Failed> {
     match key.cast::<PyString>() {
-        Ok(key) => Ok(text(key)?.into_owned()),
+        Ok(key) => Ok(text_of(key)?.into_owned()),
         Err(_) => {
             let name = key.get_type().qualname()?;
-            Err(PyTypeError::new_err(format!("the keys of dicts must be strings, not {name}")))
+            Err(Why::Type(format!("the keys of dicts must be strings, not {name}")).into())
         }
     }
 }
 
-fn integer(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn integer(object: &Bound<'_, PyAny>) -> Result<Value, Failed> {
     if let Ok(number) = object.extract::<i64>() {
         return Ok(number.into());
     }
     match object.extract::<u64>() {
         Ok(number) => Ok(number.into()),
         // As in JSON.
-        Err(_) => float(object.py(), object.extract().unwrap_or(f64::INFINITY)),
+        Err(_) => float(object.extract().unwrap_or(f64::INFINITY)),
     }
 }
 
-fn float(py: Python<'_>, number: f64) -> PyResult<Value> {
+fn float(number: f64) -> Result<Value, Failed> {
     let number = Number::from_f64(number).map(Value::Number);
-    number.ok_or_else(|| {
-        exception(py, &ErrorKind::Conversation("a number must be neither infinite nor NaN".into()).into())
-    })
+    let what = "a number must be neither infinite nor NaN";
+    number.ok_or_else(|| Why::Error(ErrorKind::Conversation(what.into()).into()).into())
 }
 
 /// The text of a string.
@@ -107,9 +218,13 @@ fn float(py: Python<'_>, number: f64) -> PyResult<Value> {
 /// # Errors
 /// `InputError` if it has half a surrogate pair.
 pub(crate) fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    text_of(string).map_err(|failed| failed.raise(string.py()))
+}
+
+fn text_of<'a>(string: &'a Bound<'_, PyString>) -> Result<Cow<'a, str>, Failed> {
     string.to_cow().map_err(|error| {
         let what = format!("a string is not text: {}", error.value(string.py()));
         let way_out = "replace it, for example by text.encode(\"utf-8\", \"replace\").decode()";
-        exception(string.py(), &ErrorKind::Conversation(what).with_way_out(way_out))
+        Why::Error(ErrorKind::Conversation(what).with_way_out(way_out)).into()
     })
 }

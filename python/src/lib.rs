@@ -25,6 +25,7 @@ mod task;
 mod tokenizer;
 mod view;
 
+use metatok::dataset::records::COMPANIONS;
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
@@ -37,6 +38,8 @@ mod _metatok {
     use super::arrow::build_arrow;
     #[pymodule_export]
     use super::builder::Builder;
+    #[pymodule_export]
+    use super::column::conversation_key;
     #[pymodule_export]
     use super::compare::{check, diff};
     #[pymodule_export]
@@ -54,6 +57,7 @@ mod _metatok {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("COMPANIONS", COMPANIONS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

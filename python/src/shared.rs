@@ -1,10 +1,11 @@
 //! A builder, how much was built with it, and what was told of that.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use metatok::PromptBuilder;
-use metatok::build::Notes;
+use metatok::build::{Notes, answers_omitted};
+use metatok::builder::TokenizedPrompt;
 use metatok::import::{WORTH_ACCELERATING, accelerate};
 use pyo3::prelude::*;
 
@@ -19,11 +20,20 @@ pub(crate) struct Shared {
     /// Whether somebody made it faster, or is about to. Nobody waits for that: who began it may be gone after a fork.
     accelerated: AtomicBool,
     told: Mutex<Notes>,
+    answers_omitted: AtomicU64,
+    told_of_answers: AtomicBool,
 }
 
 impl Shared {
     pub(crate) fn new(builder: PromptBuilder) -> Self {
-        Self { builder, built: AtomicUsize::new(0), accelerated: AtomicBool::new(false), told: Mutex::default() }
+        Self {
+            builder,
+            built: AtomicUsize::new(0),
+            accelerated: AtomicBool::new(false),
+            told: Mutex::default(),
+            answers_omitted: AtomicU64::new(0),
+            told_of_answers: AtomicBool::new(false),
+        }
     }
 
     /// Warns of what prompts leave out, unless that was told before.
@@ -32,7 +42,18 @@ impl Shared {
     /// What Python's filters make of a warning.
     pub(crate) fn tell(&self, py: Python<'_>, reader: Reader<'_>) -> PyResult<()> {
         let new = self.told.lock().unwrap_or_else(PoisonError::into_inner).tell_new(reader.into_notes());
-        new.iter().try_for_each(|warning| warn(py, warning))
+        new.iter().try_for_each(|warning| warn(py, warning))?;
+        match answers_omitted(self.answers_omitted.load(Ordering::Relaxed)) {
+            Some(warning) if !self.told_of_answers.swap(true, Ordering::Relaxed) => warn(py, &warning),
+            _ => Ok(()),
+        }
+    }
+
+    /// A prompt was built.
+    pub(crate) fn see(&self, prompt: &TokenizedPrompt) {
+        if prompt.answer_omitted {
+            self.answers_omitted.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// This many prompts will be built. If that is worth it, a chat template is made faster before the first of them.

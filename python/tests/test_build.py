@@ -109,20 +109,75 @@ def test_one_conversation_is_no_list_of_them(builder: PromptBuilder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "what"),
+    ("said", "what", "place"),
     [
-        ([{"role": "user", "content": "\ud800"}], "surrogates not allowed"),
-        ([{"role": "user", "content": "Hi!", "\udc00": 1}], "surrogates not allowed"),
-        ([{"role": "user", "content": "Hi!", "n": float("nan")}], "neither infinite nor NaN"),
-        ([{"role": "user", "content": "Hi!", "n": 10**400}], "neither infinite nor NaN"),
+        ([{"role": "user", "content": "\ud800"}], "surrogates not allowed", {}),
+        ([{"role": "user", "content": "Hi!", "\udc00": 1}], "surrogates not allowed", {"message": 0}),
+        ([{"role": "user", "content": "Hi!", "n": float("nan")}], "neither infinite nor NaN", {"message": 0, "key": "n"}),
+        ([{"role": "user", "content": "Hi!", "n": 10**400}], "neither infinite nor NaN", {"message": 0, "key": "n"}),
+        ({"messages": [*HI, {"role": "user", "x": [{"y": 10**400}]}]}, "NaN", {"message": 1, "key": "x[0].y"}),
+        ({"messages": HI, "tools": [{"x": 10**400}]}, "NaN", {"key": "tools[0].x"}),
     ],
 )
-def test_what_is_no_json_has_its_place(builder: PromptBuilder, said: Any, what: str) -> None:
+def test_what_is_no_json_has_its_place(builder: PromptBuilder, said: Any, what: str, place: dict[str, Any]) -> None:
     with pytest.raises(metatok.InputError, match=what):
         builder.build(said)
     with pytest.raises(metatok.InputError, match=f"conversation 1: .*{what}") as caught:
         builder.build_all([HI, said])
-    assert caught.value.place == {"conversation": 1}
+    assert caught.value.place == {"conversation": 1, **place}
+
+
+def test_a_wrong_type_has_its_place(builder: PromptBuilder) -> None:
+    with pytest.raises(TypeError, match=r"^message 1: content: expected .*, not bytes$"):
+        builder.build([*HI, {"role": "assistant", "content": b""}])
+    with pytest.raises(TypeError, match=r"^tools\[0\]: expected .*, not function$"):
+        builder.build({"messages": HI, "tools": [lambda: None]})
+
+
+def test_keys_that_no_record_has_may_have_any_value(builder: PromptBuilder) -> None:
+    expected = builder.build(HI)
+    for value in (float("nan"), b"x", object(), {1, 2}, {1: 2}):
+        assert builder.build({"messages": HI, "score": value}) == expected
+
+
+def test_missing_values_of_pandas_are_none(builder: PromptBuilder) -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"messages": [HI, HI], "system": ["Be brief.", float("nan")], "when": [pandas.NaT, pandas.NA]})
+    first, second = builder.build_all(rows.to_dict("records"))
+    assert second == builder.build(HI)
+    assert first == builder.build({"messages": HI, "system": "Be brief."})
+    assert [builder.build(row) for _, row in rows.iterrows()] == [first, second]
+
+
+def test_a_prompt_is_a_sequence_of_ids(builder: PromptBuilder) -> None:
+    prompt = builder.build(HI)
+    assert list(prompt) == prompt.tolist() and prompt[0] == prompt.tolist()[0]
+    assert prompt[-3:].tolist() == prompt.tolist()[-3:]
+
+
+def test_batches_take_types_of_numpy(builder: PromptBuilder) -> None:
+    for dtype in ("uint32", np.uint32, np.dtype("uint32")):
+        assert builder.build_batch([HI], dtype=dtype).input_ids.dtype == np.uint32
+    with pytest.raises(metatok.UsageError, match="float64"):
+        builder.build_batch([HI], dtype=float)
+
+
+def test_batches_of_a_stream_number_their_conversations_on(builder: PromptBuilder) -> None:
+    batches = builder.iter_batches(iter([HI] * 5 + [[{"role": "tool", "content": "3"}]]), 2)
+    with pytest.raises(metatok.InputError, match="^conversation 5: ") as caught:
+        list(batches)
+    assert caught.value.place == {"conversation": 5, "message": 0}
+    with pytest.raises(metatok.UsageError, match="batch_size is 0"):
+        builder.iter_batches([HI], 0)
+
+
+def test_omitted_answers_are_told_once() -> None:
+    builder = PromptBuilder("demo")
+    said = [*HI, {"role": "assistant", "content": "Hello"}]
+    with pytest.warns(metatok.MetatokWarning, match="2 conversations end with an answer") as caught:
+        builder.build_batch([said, said])
+        builder.build(said)
+    assert len(caught) == 1
 
 
 def test_large_integers_are_floats_as_in_json() -> None:
@@ -135,7 +190,7 @@ def test_what_does_not_exist_is_named() -> None:
     with pytest.raises(metatok.UsageError, match="qwen3"):
         PromptBuilder("qwen33")
     with pytest.raises(metatok.UsageError, match="unknown key `spanz`"):
-        PromptBuilder("demo", spanz=True)
+        PromptBuilder("demo", spanz=True)  # type: ignore[call-arg]
     with pytest.raises(metatok.UsageError, match="nothing says"):
         PromptBuilder()
     with pytest.raises(metatok.UsageError, match="padding_side"):

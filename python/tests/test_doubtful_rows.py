@@ -83,11 +83,11 @@ def test_one_row_is_no_list_of_rows(builder: PromptBuilder, rows: Any) -> None:
     [
         (None, TypeError, "row 2 must be a dict, not NoneType"),
         ("x", TypeError, "row 2 must be a dict, not str"),
-        ({"q": float("nan")}, metatok.InputError, "row 2: a number must be neither infinite nor NaN"),
+        ({"q": [float("nan")]}, metatok.InputError, r"row 2: q\[0\]: a number must be neither infinite nor NaN"),
     ],
 )
 def test_a_wrong_row_has_its_number(builder: PromptBuilder, row: Any, error: Any, what: str) -> None:
     with pytest.raises(error, match=what) as caught:
         builder.task(CFG).build([FULL, row])
     if error is metatok.InputError:
-        assert caught.value.place == {"line": 2}
+        assert caught.value.place == {"line": 2, "key": "q[0]"}

@@ -118,8 +118,7 @@ def test_rows_of_the_library(path: Path, tmp_path: Path) -> None:
             builder.task(tmp_path / "d.toml", train).build(rows)
         return
     # It has a field that no row fills, which is an error otherwise.
-    options = {"compat": True} if path.stem == "doc-opencompass-string" else {}
-    task = builder.task(tmp_path / "d.toml", train, **options)
+    task = builder.task(tmp_path / "d.toml", train, compat=path.stem == "doc-opencompass-string")
     if "image_url" in path.read_text() or "multimodal" in path.stem:
         # No template here has a place for an image.
         with pytest.raises(MetatokError, match="image"):

@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -81,3 +82,36 @@ def test_datasets() -> None:
     mapped = rows.map(builder.map(), batched=True, batch_size=4)
     assert mapped["input_ids"][:] == [builder.build(HI).tolist()] * 10
     assert mapped.column_names == ["messages", "n", "input_ids"]
+
+
+TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+ROWS = [
+    {"id": "a", "messages": HI, "tools": [TOOL], "system": None, "score": 1.0},
+    {"id": "b", "messages": HI, "tools": None, "system": "Be brief.", "score": None},
+]
+
+
+def test_columns_that_say_more_of_conversations_are_read() -> None:
+    template = "{{ tools }}{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}"
+    builder: dict[str, Any] = {"tokenizer": "demo", "chat_template": template}
+    expected = [prompt.tolist() for prompt in metatok.PromptBuilder(**builder).build_all(ROWS)]
+    assert len(expected[0]) > len(expected[1]) > len(metatok.PromptBuilder(**builder).build(HI))
+    table = pa.Table.from_pylist(ROWS)
+    assert pa.table(metatok.PromptBuilder(**builder).build_arrow(table))["input_ids"].to_pylist() == expected
+    assert Tables(builder).of(table)["input_ids"].to_pylist() == expected
+    mapped = metatok.PromptBuilder(**builder).map()(table.to_pydict())
+    assert [ids.tolist() for ids in mapped["input_ids"]] == expected
+    # Columns of another name are messages, too, and a record of its own says everything.
+    renamed = table.rename_columns(["id", "chat", "tools", "system", "score"])
+    assert pa.table(metatok.PromptBuilder(**builder).build_arrow(renamed, "chat"))["input_ids"].to_pylist() == expected
+    structs = pa.table({"chat": ROWS, "system": ["Be kind."] * 2})
+    assert pa.table(metatok.PromptBuilder(**builder).build_arrow(structs, "chat"))["input_ids"].to_pylist() == expected
+
+
+def test_a_completion_is_scored_after_its_prompt() -> None:
+    builder = metatok.PromptBuilder("demo", mode="ppl")
+    rows = [{"prompt": "1+1=", "completion": "2"}]
+    expected = [prompt.tolist() for prompt in builder.build_all(rows)]
+    table = pa.Table.from_pylist(rows)
+    assert pa.table(builder.build_arrow(table, "prompt"))["input_ids"].to_pylist() == expected
+    assert [ids.tolist() for ids in builder.map("prompt")(table.to_pydict())["input_ids"]] == expected

@@ -166,7 +166,8 @@ def test_what_is_read_is_not_warned_about() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         builder.build({"messages": HI, "tools": [TOOL]})
-        PromptBuilder("demo").build([*HI, {"role": "assistant", "content": "Hello", "name": "Ann", "refusal": None}])
+        answer = {"role": "assistant", "content": "Hello", "name": "Ann", "refusal": None}
+        PromptBuilder("demo").build([*HI, answer, *HI])
 
 
 @pytest.mark.parametrize("number", [np.int64(1052), np.array([1052, 1050])])
@@ -218,9 +219,9 @@ def test_options_that_python_has_are_named_as_in_python() -> None:
 
 def test_all_options_are_named() -> None:
     with pytest.raises(metatok.UsageError, match="unknown key `spanz`.*did you mean `spans`"):
-        PromptBuilder("demo", spanz=True)
+        PromptBuilder("demo", spanz=True)  # type: ignore[call-arg]
     with pytest.raises(metatok.UsageError, match="unknown key `colour`") as caught:
-        PromptBuilder("demo", colour=True)
+        PromptBuilder("demo", colour=True)  # type: ignore[call-arg]
     for name in PromptBuilder("demo").options.keys() | {"text", "spans", "offsets", "open_answer", "allow_empty_prompts"}:
         assert f"``{name}``" in (PromptBuilder.__doc__ or "")
         assert f"`{name}`" in str(caught.value)

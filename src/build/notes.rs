@@ -92,10 +92,12 @@ impl Notes {
         }
         if mode == Mode::Generate {
             self.see_completion(record, &place);
-            if omissions.is_string {
-                self.add(|what| *what == What::String, || What::String, 1, || place.to_string());
-            }
         }
+    }
+
+    /// Notes that a prompt to continue is a string, to which the template is not applied.
+    pub(super) fn see_string(&mut self, place: impl Display) {
+        self.add(|what| *what == What::String, || What::String, 1, || place.to_string());
     }
 
     /// Adds the notes of later input, and returns the new ones.

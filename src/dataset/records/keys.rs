@@ -58,8 +58,14 @@ const KNOWN: [&str; 46] = [
     "videos",
 ];
 
-/// Whether any format reads a key.
-pub(super) fn is_known(key: &str) -> bool {
+/// Whether a record of any format has something to read under this key.
+///
+/// ```
+/// use metatok::dataset::records::is_record_key;
+///
+/// assert!(is_record_key("messages") && !is_record_key("score"));
+/// ```
+pub fn is_record_key(key: &str) -> bool {
     KNOWN.contains(&key)
 }
 

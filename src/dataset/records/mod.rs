@@ -10,6 +10,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod companions;
 mod formats;
 mod input_format;
 mod keys;
@@ -19,8 +20,10 @@ mod reader;
 mod reads_for;
 mod record;
 
+pub use companions::{COMPANIONS, conversation_key};
 pub use input_format::InputFormat;
 pub(crate) use keys::Keys;
+pub use keys::is_record_key;
 pub use reader::RecordReader;
 pub use reads_for::ReadsFor;
 pub use record::Record;

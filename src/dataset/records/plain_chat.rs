@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::conversation::{ChatMessage, Conversation};
 use crate::dataset::records::Record;
-use crate::dataset::records::keys::is_known;
+use crate::dataset::records::keys::is_record_key;
 use crate::dataset::source::check_nesting;
 
 /// Reads such a record. None for any other one, and for a broken one: whoever reads all records says what is wrong.
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for PlainChat<'de> {
                     match key {
                         "id" if id.is_none() => id = Some(map.next_value()?),
                         "messages" if messages.is_none() => messages = Some(map.next_value::<Vec<PlainMessage>>()?),
-                        key if is_known(key) => return Err(another()),
+                        key if is_record_key(key) => return Err(another()),
                         _ => {
                             has_unread = true;
                             map.next_value::<IgnoredAny>()?;

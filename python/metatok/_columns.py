@@ -1,0 +1,46 @@
+"""Columns of conversations, with the columns that say more of them, such as their tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from metatok import _metatok
+from metatok._several import several
+
+
+def companions(names: Iterable[str], column: str) -> list[str]:
+    """Of a table's columns those that say more of the conversations in another one."""
+    return [name for name in names if name in _metatok.COMPANIONS and name != column]
+
+
+def conversations(rows: Mapping[str, Any], column: str) -> Iterable[object]:
+    """The conversations of a batch of rows, each a record with what other columns say of it.
+
+    Raises:
+        TypeError: if the column is the one conversation of a row.
+    """
+    said = _batched(rows[column], column)
+    more = {name: list(several(rows[name])) for name in companions(rows, column)}
+    more = {name: values for name, values in more.items() if any(value is not None for value in values)}
+    if not more:
+        return said
+    return [_record(one, column, {name: values[row] for name, values in more.items()}) for row, one in enumerate(said)]
+
+
+def _record(said: object, column: str, more: Mapping[str, object]) -> object:
+    # A record of its own says everything.
+    if isinstance(said, Mapping):
+        return said
+    given = {name: value for name, value in more.items() if value is not None}
+    return {_metatok.conversation_key(column, isinstance(said, str)): said, **given}
+
+
+def _batched(column: Any, name: str) -> Iterable[object]:
+    """The same, unless it is the one conversation of a row."""
+    first = column[0] if isinstance(column, list) and column else None
+    is_message = isinstance(first, Mapping) and ("role" in first or "from" in first)
+    if is_message or isinstance(column, (str, Mapping)):
+        kind = "a list of messages" if is_message else type(column).__name__
+        raise TypeError(f"column {name!r} is one conversation ({kind}), not a list of them; call map with batched=True")
+    return several(column)
