@@ -100,6 +100,7 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
         compare,
         pattern: pattern(&args.pattern, which).at("--pattern")?,
         reference_pattern: pattern(&args.reference_pattern, Which::First).at("--reference-pattern")?,
+        strip_thoughts: args.strip_thoughts,
     })
 }
 

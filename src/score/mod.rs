@@ -30,6 +30,7 @@ pub use tally::Tally;
 pub use texts_to_score::{LogLikelihoods, TextsToScore};
 
 use crate::error::{At, ErrorKind, Result, Setting, way_out};
+use crate::turns::without_thoughts;
 
 /// How an answer and its reference are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +71,9 @@ pub struct Scorer {
     pub pattern: Option<Pattern>,
     /// Which part of a reference is compared.
     pub reference_pattern: Option<Pattern>,
+    /// Whether a model's thoughts, up to `</think>`, are left out of its answer. Of thoughts that do not end, nothing is
+    /// left.
+    pub strip_thoughts: bool,
 }
 
 /// The score of an answer.
@@ -84,11 +88,12 @@ pub struct Score {
 impl Scorer {
     /// Compares whole texts in this way.
     pub fn new(compare: Compare) -> Self {
-        Self { compare, pattern: None, reference_pattern: None }
+        Self { compare, pattern: None, reference_pattern: None, strip_thoughts: false }
     }
 
     /// Whether an answer equals one of the references, which are alternatives.
     pub fn score(&self, answer: &str, references: &[impl AsRef<str>]) -> Score {
+        let answer = if self.strip_thoughts { said(answer) } else { answer };
         let found = self.found(answer, self.pattern.as_ref());
         let is_correct = found.as_ref().is_some_and(|found| {
             references.iter().any(|reference| self.reference(reference.as_ref()).as_ref() == Some(found))
@@ -171,4 +176,10 @@ fn plain(text: &str, ignore_case: bool, ignore_punctuation: bool) -> Cow<'_, str
         text = kept.trim().to_owned().into();
     }
     text
+}
+
+/// What an answer says after its thoughts.
+fn said(answer: &str) -> &str {
+    let said = without_thoughts(answer);
+    if said.trim_start().starts_with("<think>") { "" } else { said }
 }

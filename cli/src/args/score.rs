@@ -66,6 +66,12 @@ pub(crate) struct ScoreArgs {
     #[arg(long, value_enum, default_value = "first", value_name = "WHICH", requires = "pattern", help_heading = COMPARISON)]
     pub(crate) take: Take,
 
+    /// Leave a model's thoughts, up to `</think>`, out of its answer
+    ///
+    /// Of thoughts that do not end, nothing is left.
+    #[arg(long, help_heading = COMPARISON)]
+    pub(crate) strip_thoughts: bool,
+
     /// Ignore upper and lower case
     #[arg(long, help_heading = COMPARISON)]
     pub(crate) ignore_case: bool,

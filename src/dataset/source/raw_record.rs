@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::dataset::rows::Row;
 use crate::dataset::source::Line;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// A record before it is interpreted.
 ///
@@ -44,6 +44,11 @@ impl<'r> RawRecord<'r> {
     /// The same as for [`Row::from_json`].
     pub fn row(self) -> Result<Cow<'r, Row>> {
         match self {
+            Self::Json(json) if json.trim_start().starts_with(char::is_alphanumeric) => {
+                let what = "a row must be a JSON object, such as {\"question\": \"…\"}";
+                let way_out = "the name of a CSV or TSV file must end in .csv or .tsv";
+                Err(ErrorKind::Parse(what.into()).with_way_out(way_out))
+            }
             Self::Json(json) => Row::from_json(json).map(Cow::Owned),
             Self::Row(row) => Ok(Cow::Borrowed(row)),
         }
