@@ -24,16 +24,18 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
         // OpenCompass treats this as no template at all.
         Value::Null => Some(Ok(Model::default())),
         Value::Object(keys) if keys.is_empty() => Some(Ok(Model::default())),
-        Value::Object(keys)
-            if ["round", "begin", "end", "reserved_roles", "eos_token_id"]
-                .iter()
-                .any(|key| keys.contains_key(*key)) =>
-        {
+        Value::Object(keys) if keys.keys().any(|key| is_or_means_a_key(key)) => {
             Some(template(&File::Bare(text), &keys))
         }
         Value::Array(items) => Some(check_no_tuple(&items).and_then(|()| list(&File::Bare(text)))),
         _ => None,
     }
+}
+
+/// Whether this is a key of a meta template, or a misspelt one.
+fn is_or_means_a_key(key: &str) -> bool {
+    let mut known = ["round", "begin", "end", "reserved_roles", "eos_token_id"].into_iter();
+    known.any(|known| key == known || known.len() > 3 && wording::is_misspelt(key, known))
 }
 
 /// The `meta_template` of the model dict in a file.

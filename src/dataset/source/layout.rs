@@ -39,7 +39,11 @@ pub(super) fn layout<R: BufRead>(reader: &mut R, head: &mut Vec<u8>, holds: Hold
         b'[' => {
             let Some(first) = ahead.skip_space(start + 1)? else { return Ok(Layout::Lines) };
             let mut scan = Scan::default();
-            let Some(end) = ahead.end(first, &mut scan, false)? else { return Ok(Layout::Lines) };
+            let Some(end) = ahead.end(first, &mut scan, false)? else {
+                // The file breaks off within its first record.
+                let is_broken_list = ahead.head[first] == b'{' && !ahead.is_one_line(start)?;
+                return Ok(if is_broken_list { Layout::Items } else { Layout::Lines });
+            };
             let first = &ahead.head[first..end];
             let is_record = match (holds, first.first()) {
                 (Holds::Conversations, Some(b'{')) => !is_part(first),
