@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from metatok import _json, _metatok
 from metatok._several import several
 from metatok.answers import Completion, Stream
+from metatok.batch import Batch
 from metatok.building import Building
 from metatok.checks import Diff, Finding
 from metatok.dialogue import Dialogue
@@ -154,12 +155,19 @@ class PromptBuilder(Building):
     ) -> list[Completion]:
         """The same for many, such as the rows of ``model.generate(**batch)``. Negative ids at the end of one are padding.
 
+        Args:
+            ids: The generated ids of each.
+            prompts: Each answer's :class:`Prompt` or its ids; or the :class:`Batch` that was generated from.
+            include_stop: As for :meth:`complete`.
+            skip_special_tokens: As for :meth:`complete`.
+
         >>> builder = PromptBuilder("demo")
         >>> prompt = builder.build([{"role": "user", "content": "Which planet is red?"}])
         >>> [done.text for done in builder.complete_all([[1053, *prompt.tolist(), 44, 695, 1052]], prompts=[prompt])]
         ['Mars']
         """
         answers = [_answer_ids(answer) for answer in ids]
+        prompts = prompts.rows() if isinstance(prompts, Batch) else prompts
         before = None if prompts is None else [_as_ids(getattr(prompt, "input_ids", prompt)) for prompt in prompts]
         if before is not None and len(before) != len(answers):
             raise ValueError(f"there are {len(answers)} answers, but {len(before)} prompts")

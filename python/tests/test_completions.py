@@ -94,3 +94,10 @@ def test_a_stream_names_its_stop_as_a_completion_does(builder: PromptBuilder) ->
 def test_an_output_without_an_answer_is_named(builder: PromptBuilder) -> None:
     with pytest.raises(metatok.InputError, match="output 1: it has no answer"):
         engines.completions(builder, [output(of_vllm(MARS)), output()])
+
+
+def test_a_batch_is_the_prompts_that_were_generated_from() -> None:
+    builder = PromptBuilder("demo")
+    batch = builder.build_batch([[{"role": "user", "content": text}] for text in ("Hi!", "Which planet is red?")])
+    outputs = [[*row.tolist(), 44, 695, 1052] for row in batch.input_ids]
+    assert [done.text for done in builder.complete_all(outputs, prompts=batch)] == ["Mars", "Mars"]
