@@ -9,7 +9,8 @@ __all__ = ["Batch"]
 
 
 class Batch(dict[str, Any]):
-    """Prompts side by side: ``input_ids`` and ``attention_mask``, both of shape (prompts, tokens of the longest).
+    """Prompts side by side: ``input_ids`` and ``attention_mask``, and ``labels`` of texts to score, all of shape
+    (prompts, tokens of the longest).
 
     It is a dict, so ``model.generate(**batch)`` takes it.
 

@@ -88,6 +88,9 @@ class Building:
     ) -> Batch:
         """Builds prompts on all cores and puts them side by side, as ``model.generate(**batch)`` takes them.
 
+        With ``mode="ppl"``, the batch also has ``labels`` if each conversation says what of it is scored, as a prompt with
+        a completion does: the ids that are scored, and -100 for all others.
+
         Args:
             conversations: Any iterable.
             padding_side: ``"left"``, so that all prompts end where the model goes on, or ``"right"``.
@@ -106,14 +109,17 @@ class Building:
         if not isinstance(dtype, str):
             dtype = np.dtype(dtype).name
         multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
-        ids, mask = self._core.build_padded(
+        ids, mask, labels = self._core.build_padded(
             several(conversations), padding_side, multiple, dtype, threads, limits_of(budget)
         )
+        batch = Batch(input_ids=ids, attention_mask=mask)
+        if labels is not None:
+            batch["labels"] = labels
         if return_tensors == "np":
-            return Batch(input_ids=ids, attention_mask=mask)
+            return batch
         import torch
 
-        return Batch(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask))
+        return Batch({name: torch.from_numpy(array) for name, array in batch.items()})
 
     def iter_batches(self, conversations: Iterable[object], batch_size: int, **options: Unpack[BatchOptions]) -> Iterator[Batch]:
         """Batches of an iterable of any length, one after the other; only one is in memory.

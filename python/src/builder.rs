@@ -2,6 +2,7 @@
 
 use metatok::batch::{Padding, PaddingSide};
 use metatok::builder::TokenizedPrompt;
+use metatok::conversation::Mode;
 use metatok::dataset::prompter::ScoredText;
 use metatok::dialect::{Model, ModelChoice};
 use metatok::error::{ErrorKind, Place, Result, Warning};
@@ -18,7 +19,7 @@ use crate::error::OrRaise;
 use crate::json::to_json;
 use crate::many::{build_many, of_objects};
 use crate::objects::data;
-use crate::padded::padded;
+use crate::padded::{padded, padded_labels};
 use crate::recipe::Recipe;
 use crate::setting_name::setting_name;
 use crate::shared::Shared;
@@ -56,6 +57,9 @@ type Pickled<'py> = (Bound<'py, PyAny>, (String, Py<Tokenizer>));
 
 /// The ids of all prompts, and where each begins, and the last ends.
 type Flat<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>);
+
+/// Arrays of the ids of prompts, of their mask, and of their labels.
+type Padded<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 #[pymethods]
 impl Builder {
@@ -181,7 +185,8 @@ impl Builder {
         Ok((ids.into_pyarray(py), ends.into_pyarray(py)))
     }
 
-    /// The ids of all prompts side by side, and their mask.
+    /// The ids of all prompts side by side, their mask, and their labels if all are texts of which it is known what is
+    /// scored.
     #[pyo3(signature = (conversations, padding_side, pad_to_multiple_of, dtype, threads = None, budget = None))]
     #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
     fn build_padded<'py>(
@@ -193,20 +198,31 @@ impl Builder {
         dtype: &str,
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    ) -> PyResult<Padded<'py>> {
         let padding = self.shared.builder.padding().or_raise(py)?;
         let padding_side: PaddingSide = padding_side.parse::<PaddingSide>().or_raise(py)?;
         let pad_to_multiple_of = at_least_one("pad_to_multiple_of", pad_to_multiple_of).or_raise(py)?;
         let padding = Padding { padding_side, pad_to_multiple_of, ..padding };
-        let prompts = self.ids(conversations, threads, budget)?;
-        match dtype {
-            "int64" => padded::<i64>(py, &prompts, padding, dtype),
-            "uint32" => padded::<u32>(py, &prompts, padding, dtype),
+        let (prompts, labels) = match self.shared.builder.mode() {
+            Mode::Generate => (self.ids(conversations, threads, budget)?, None),
+            Mode::Score => {
+                let prompts = self.prompts(conversations, threads, budget)?;
+                let parts = prompts.into_iter().map(|built| (built.prompt.input_ids, built.labels));
+                let (ids, labels): (Vec<_>, Vec<_>) = parts.unzip();
+                (ids, labels.into_iter().collect::<Option<Vec<_>>>())
+            }
+        };
+        let (ids, mask) = match dtype {
+            "int64" => padded::<i64>(py, &prompts, padding, dtype)?,
+            "uint32" => padded::<u32>(py, &prompts, padding, dtype)?,
             _ => {
                 let known = vec!["int64", "uint32"];
-                Err(ErrorKind::UnknownName { what: "dtype", name: dtype.to_owned(), known }.into()).or_raise(py)
+                let unknown = ErrorKind::UnknownName { what: "dtype", name: dtype.to_owned(), known };
+                return Err(unknown.into()).or_raise(py);
             }
-        }
+        };
+        let labels = labels.map(|labels| padded_labels(py, &labels, padding)).transpose()?;
+        Ok((ids, mask, labels))
     }
 
     /// How many of a text's ids are before its last `scored_bytes` bytes, which are scored, and the white space before

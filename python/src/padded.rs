@@ -1,6 +1,7 @@
 //! Prompts side by side, in arrays that NumPy allocates: for large ones it asks the system for large pages.
 
 use metatok::batch::{Dtype, Padding, PaddingSide};
+use metatok::builder::IGNORE_INDEX;
 use metatok::error::ErrorKind;
 use numpy::{Element, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -17,24 +18,46 @@ pub(crate) fn padded<'py, N: Dtype + Element>(
     padding: Padding,
     dtype: &str,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
-    let width = longest.checked_next_multiple_of(padding.pad_to_multiple_of.get());
-    let width = width.ok_or_else(|| {
-        let what = format!("pad_to_multiple_of is {}, but no row can be that long", padding.pad_to_multiple_of);
-        ErrorKind::Usage(what).into()
-    });
-    let width = width.or_raise(py)?;
+    let width = width(py, prompts, padding)?;
     let zeros = || py.import("numpy")?.call_method1("zeros", ((prompts.len(), width), dtype));
     let (ids, mask) = (zeros()?, zeros()?);
-    fill::<N>(&ids, prompts, width, |row, prompt| {
+    fill::<N, _>(&ids, prompts, width, |row, prompt| {
         let (before, own, after) = parts(row, prompt.len(), padding.padding_side);
         before.fill(N::of(padding.pad_token_id));
         own.iter_mut().zip(prompt).for_each(|(place, &id)| *place = N::of(id));
         after.fill(N::of(padding.pad_token_id));
     })?;
     // Zeros that nobody writes take no memory.
-    fill::<N>(&mask, prompts, width, |row, prompt| parts(row, prompt.len(), padding.padding_side).1.fill(N::of(1)))?;
+    fill::<N, _>(&mask, prompts, width, |row, prompt| parts(row, prompt.len(), padding.padding_side).1.fill(N::of(1)))?;
     Ok((ids, mask))
+}
+
+/// The labels of prompts, a row for each, and -100 where their padding is.
+///
+/// # Errors
+/// As for [`padded`].
+pub(crate) fn padded_labels<'py>(
+    py: Python<'py>,
+    labels: &[Vec<i64>],
+    padding: Padding,
+) -> PyResult<Bound<'py, PyAny>> {
+    let width = width(py, labels, padding)?;
+    let rows = py.import("numpy")?.call_method1("full", ((labels.len(), width), IGNORE_INDEX, "int64"))?;
+    fill::<i64, _>(&rows, labels, width, |row, labels| {
+        parts(row, labels.len(), padding.padding_side).1.copy_from_slice(labels);
+    })?;
+    Ok(rows)
+}
+
+/// How long all rows are.
+fn width<T>(py: Python<'_>, rows: &[Vec<T>], padding: Padding) -> PyResult<usize> {
+    let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = longest.checked_next_multiple_of(padding.pad_to_multiple_of.get());
+    let width = width.ok_or_else(|| {
+        let what = format!("pad_to_multiple_of is {}, but no row can be that long", padding.pad_to_multiple_of);
+        ErrorKind::Usage(what).into()
+    });
+    width.or_raise(py)
 }
 
 /// The padding before a prompt, its place, and the padding after it.
@@ -46,11 +69,11 @@ fn parts<N>(row: &mut [N], length: usize, side: PaddingSide) -> (&mut [N], &mut 
 }
 
 /// Fills the rows of an array of this width, without the interpreter's lock.
-fn fill<N: Element>(
+fn fill<N: Element, T: Sync>(
     array: &Bound<'_, PyAny>,
-    prompts: &[Vec<u32>],
+    prompts: &[Vec<T>],
     width: usize,
-    fill: impl Fn(&mut [N], &[u32]) + Send,
+    fill: impl Fn(&mut [N], &[T]) + Send,
 ) -> PyResult<()> {
     let py = array.py();
     let mut array = array.cast::<PyArray2<N>>()?.readwrite();

@@ -53,3 +53,14 @@ def test_a_text_to_score_is_not_cut() -> None:
         builder.build(long, max_seq_len=50, truncation="left")
     with pytest.raises(metatok.InputError):
         builder.build(long, max_seq_len=50)
+
+
+def test_batches_of_texts_have_labels() -> None:
+    builder = metatok.PromptBuilder("demo", mode="ppl")
+    rows = [{"prompt": "1+1=", "completion": "2"}, {"prompt": "Which planet is red? ", "completion": "Mars"}]
+    batch = builder.build_batch(rows, padding_side="right")
+    for prompt, labels in zip(builder.build_all(rows), batch["labels"]):
+        assert prompt.labels is not None
+        assert labels.tolist() == [*prompt.labels.tolist(), *[-100] * (len(labels) - len(prompt))]
+    assert "labels" not in builder.build_batch([*rows, "All of it is scored."])
+    assert "labels" not in metatok.PromptBuilder("demo").build_batch([[{"role": "user", "content": "Hi!"}]])

@@ -42,29 +42,32 @@ pub struct Notes {
 
 #[derive(Debug, Clone)]
 struct Noticed {
-    what: What,
+    kind: Kind,
+    /// Of what, if there are several of its kind.
+    name: String,
+    /// The first place.
     first: String,
     count: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
     /// An unknown key of messages.
-    Key(String),
+    Key,
     /// A text's completion, if the text is to be continued.
     Completion,
     /// A column that occurs twice in a row.
-    Column(String),
+    Column,
     /// A message whose role is silent in the template.
-    SilentRole(String),
+    SilentRole,
     /// Thoughts that the template leaves out of an answer.
     Thoughts,
     /// A key that the chat template does not read.
-    Unread(String),
+    Unread,
     /// A string, to which the template is not applied.
     String,
     /// A key of a request that says how its answer is sampled.
-    Sampling(&'static str),
+    Sampling,
 }
 
 impl Notes {
@@ -87,8 +90,8 @@ impl Notes {
             self.see(&record.conversation, &place);
         }
         self.see_omissions(omissions, &place);
-        for &key in &record.sampling_keys {
-            self.add(|what| *what == What::Sampling(key), || What::Sampling(key), 1, || place.to_string());
+        for key in &record.sampling_keys {
+            self.add(Kind::Sampling, key, 1, &place);
         }
         if mode == Mode::Generate {
             self.see_completion(record, &place);
@@ -97,13 +100,13 @@ impl Notes {
 
     /// Notes that a prompt to continue is a string, to which the template is not applied.
     pub(super) fn see_string(&mut self, place: impl Display) {
-        self.add(|what| *what == What::String, || What::String, 1, || place.to_string());
+        self.add(Kind::String, "", 1, place);
     }
 
     /// Adds the notes of later input, and returns the new ones.
     #[must_use]
     pub fn tell_new(&mut self, later: Self) -> Vec<Warning> {
-        let is_new = |noticed: &&Noticed| self.noticed.iter().all(|known| known.what != noticed.what);
+        let is_new = |noticed: &&Noticed| self.find(noticed.kind, &noticed.name).is_none();
         let new: Vec<Noticed> = later.noticed.iter().filter(is_new).take(KEPT - self.noticed.len()).cloned().collect();
         let had_more = self.has_more;
         self.append(later);
@@ -113,64 +116,57 @@ impl Notes {
     /// Notes what is left out of a conversation.
     pub(crate) fn see(&mut self, conversation: &Conversation, place: impl Display) {
         for (_, key) in conversation.unknown_keys() {
-            let key = shortened(key);
-            self.add(
-                |what| matches!(what, What::Key(known) if known == key),
-                || What::Key(key.to_owned()),
-                1,
-                || place.to_string(),
-            );
+            self.add(Kind::Key, key, 1, &place);
         }
     }
 
     /// Notes what the template leaves out of a conversation.
     pub(crate) fn see_omissions(&mut self, omissions: &Omissions<'_>, place: impl Display) {
         for role in &omissions.roles {
-            let role = shortened(role);
-            let is = |what: &What| matches!(what, What::SilentRole(known) if known == role);
-            self.add(is, || What::SilentRole(role.to_owned()), 1, || place.to_string());
+            self.add(Kind::SilentRole, role, 1, &place);
         }
         for key in &omissions.unread {
-            let key = shortened(key);
-            let is = |what: &What| matches!(what, What::Unread(known) if known == key);
-            self.add(is, || What::Unread(key.to_owned()), 1, || place.to_string());
+            self.add(Kind::Unread, key, 1, &place);
         }
         if omissions.thoughts > 0 {
-            self.add(|what| *what == What::Thoughts, || What::Thoughts, omissions.thoughts, || place.to_string());
+            self.add(Kind::Thoughts, "", omissions.thoughts, place);
         }
     }
 
     /// Notes that a record's completion is not part of its prompt.
     fn see_completion(&mut self, record: &Record<'_>, place: impl Display) {
         if record.has_completion() {
-            self.add(|what| *what == What::Completion, || What::Completion, 1, || place.to_string());
+            self.add(Kind::Completion, "", 1, place);
         }
     }
 
     /// Notes a column that occurs twice.
     pub(crate) fn see_row(&mut self, row: &Row, place: impl Display) {
         if let Some(column) = row.repeated() {
-            let column = shortened(column);
-            let is = |what: &What| matches!(what, What::Column(known) if known == column);
-            self.add(is, || What::Column(column.to_owned()), 1, || place.to_string());
+            self.add(Kind::Column, column, 1, place);
         }
     }
 
     /// Adds the notes of the following input.
     pub(crate) fn append(&mut self, other: Self) {
         self.has_more |= other.has_more;
-        for Noticed { what, first, count } in other.noticed {
-            self.add(|known| *known == what, || what.clone(), count, || first.clone());
+        for Noticed { kind, name, first, count } in other.noticed {
+            self.add(kind, &name, count, first);
         }
     }
 
-    fn add(&mut self, is: impl Fn(&What) -> bool, what: impl Fn() -> What, count: u64, place: impl Fn() -> String) {
+    fn add(&mut self, kind: Kind, name: &str, count: u64, place: impl Display) {
+        let name = shortened(name);
         let is_full = self.noticed.len() == KEPT;
-        match self.noticed.iter_mut().find(|known| is(&known.what)) {
-            Some(known) => known.count += count,
-            None if !is_full => self.noticed.push(Noticed { what: what(), first: place(), count }),
-            None => self.has_more = true,
+        match self.find(kind, name) {
+            Some(at) => self.noticed[at].count += count,
+            None if is_full => self.has_more = true,
+            None => self.noticed.push(Noticed { kind, name: name.to_owned(), first: place.to_string(), count }),
         }
+    }
+
+    fn find(&self, kind: Kind, name: &str) -> Option<usize> {
+        self.noticed.iter().position(|known| known.kind == kind && known.name == name)
     }
 
     /// The notes as warnings.
@@ -196,59 +192,58 @@ impl Notes {
 
 impl Noticed {
     fn key(&self) -> Option<String> {
-        let What::Key(key) = &self.what else { return None };
-        Some(format!("{key:?} ({}, first at {})", counted(self.count, "message"), self.first))
+        let Self { kind: Kind::Key, name, first, count } = self else { return None };
+        Some(format!("{name:?} ({}, first at {first})", counted(*count, "message")))
     }
 
     /// Keys are listed together.
     fn warning(&self) -> Option<Warning> {
-        let Self { what, first, count } = self;
-        match what {
-            What::Key(_) => None,
-            What::Completion => {
+        let Self { kind, name, first, count } = self;
+        match kind {
+            Kind::Key => None,
+            Kind::Completion => {
                 let completions = counted(*count, "completion");
                 let what = format!("{completions} left out, because prompts to continue end before them");
                 let first = format!(" scores them (first at {first})");
                 let way_out = way_out![Setting::MODE.set_to("ppl"), first];
                 Some(Warning::new("completion-left-out", what).with_way_out(way_out))
             }
-            What::Column(column) => {
+            Kind::Column => {
                 let rows = if *count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
-                let what = format!(
-                    "{rows} the column {column:?} twice; the last one is used, as in Python (first at {first})"
-                );
+                let what =
+                    format!("{rows} the column {name:?} twice; the last one is used, as in Python (first at {first})");
                 Some(Warning::new("repeated-column", what))
             }
-            What::SilentRole(role) => {
+            Kind::SilentRole => {
                 let messages = counted(*count, "message");
                 let what = format!(
-                    "{messages} of role {role:?} left out, because the template is silent about it (first at {first})"
+                    "{messages} of role {name:?} left out, because the template is silent about it (first at {first})"
                 );
                 Some(Warning::new("role-left-out", what))
             }
-            What::Unread(key) => {
+            Kind::Unread => {
                 let conversations = counted(*count, "conversation");
                 let what = format!(
-                    "{key} of {conversations} left out, because the chat template does not read {key} (first at {first})"
+                    "{name} of {conversations} left out, because the chat template does not read {name} (first at {first})"
                 );
                 Some(Warning::new("unread-by-template", what))
             }
-            What::String => {
+            Kind::String => {
                 let are = if *count == 1 { "1 prompt is a string" } else { &format!("{count} prompts are strings") };
                 let what = format!("{are}, to which the model's template is not applied (first at {first})");
                 let way_out =
                     way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " turns each one into a user message"];
                 Some(Warning::new("string-prompts", what).with_way_out(way_out))
             }
-            What::Sampling(key) => {
+            Kind::Sampling => {
                 let requests = counted(*count, "request");
-                let what = format!("{key:?} of {requests} ignored (first at {first})");
+                let what = format!("{name:?} of {requests} ignored (first at {first})");
                 Some(
                     Warning::new("sampling-ignored", what)
                         .with_way_out("metatok's own options say how answers are sampled"),
                 )
             }
-            What::Thoughts => {
+            Kind::Thoughts => {
                 let answers = counted(*count, "earlier answer");
                 let what = format!("{answers} written without thoughts, as the template declares (first at {first})");
                 Some(Warning::new("thoughts-left-out", what))

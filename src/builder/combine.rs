@@ -42,7 +42,7 @@ impl PromptBuilder {
             return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
         }
         if let Some(template) = &model.chat_template {
-            // Whoever has only the Jinja means the tokens of this tokenizer.
+            // A bare Jinja template uses the special tokens of this tokenizer.
             let renderer = match template.special_tokens.is_empty() {
                 true => ChatTemplateRenderer::new(&template.clone().with_special_tokens_of(&tokenizer)?, &tokenizer)?,
                 false => ChatTemplateRenderer::new(template, &tokenizer)?,

@@ -104,7 +104,7 @@ impl ModelChoice<'_> {
         Ok((model.with_special_tokens_of(&tokenizer)?, tokenizer))
     }
 
-    /// The model, before the tokenizer with this name is loaded, perhaps in vain.
+    /// The model. It is read before the tokenizer with this name is loaded, so that a wrong template fails first.
     fn model(&self, tokenizer: &str) -> Result<Model> {
         let mut model = match (self.conversation_template, self.chat_template, &self.model) {
             (Some(name), ..) => Model::of_conversation_template(name)?,

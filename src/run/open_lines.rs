@@ -227,7 +227,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
             done += if is_open { 0 } else { *size as u64 };
             is_open
         });
-        // Whoever watches a run that goes on has no reason to end it here.
+        // The watcher can stop the run at its next event.
         let _ = (self.run.watch)(RunEvent::Read(done))?;
         Ok(())
     }

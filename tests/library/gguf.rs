@@ -123,7 +123,10 @@ fn what_cannot_be_read_is_named() {
     let otherwise = "use the tokenizer.json of the repository that it was made from";
     let whole = gguf(3, &demo());
     let table = [
-        (whole[..whole.len() / 2].to_vec(), "it ends within its metadata; download it again".to_owned()),
+        (
+            whole[..whole.len() / 2].to_vec(),
+            "the file ends in the middle of its metadata; download it again".to_owned(),
+        ),
         (gguf(1, &demo()), "its format is version 1; metatok reads 2 and 3".into()),
         (gguf(3_u32.swap_bytes(), &demo()), "its numbers are big-endian, which metatok does not read".into()),
         (

@@ -116,7 +116,7 @@ impl<R: Read> Read for Named<R> {
             match error.kind() {
                 io::ErrorKind::Interrupted => error,
                 io::ErrorKind::UnexpectedEof => {
-                    io::Error::new(error.kind(), format!("the {what} file is broken off: it ends before its data does"))
+                    io::Error::new(error.kind(), format!("the {what} file is truncated: it ends before its data does"))
                 }
                 kind => io::Error::new(kind, format!("the {what} file cannot be read: {error}")),
             }

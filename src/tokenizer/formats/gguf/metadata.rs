@@ -222,6 +222,7 @@ impl<R: Read> Reader<R> {
             10 => Value::Int(i64::try_from(self.u64()?).unwrap_or(i64::MAX)),
             11 => Value::Int(i64::from_le_bytes(self.bytes()?)),
             12 => Value::Float(f64::from_le_bytes(self.bytes()?)),
+            ARRAY => return Err(invalid("its metadata has a list of lists, which metatok does not read")),
             _ => return Err(invalid(&format!("its metadata is damaged: there is no type {kind}"))),
         })
     }
@@ -230,7 +231,7 @@ impl<R: Read> Reader<R> {
 fn cut_off(error: std::io::Error) -> crate::Error {
     match error.kind() {
         std::io::ErrorKind::UnexpectedEof => {
-            ErrorKind::Invalid("it ends within its metadata".into()).with_way_out("download it again")
+            ErrorKind::Invalid("the file ends in the middle of its metadata".into()).with_way_out("download it again")
         }
         _ => error.into(),
     }
