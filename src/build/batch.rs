@@ -113,7 +113,8 @@ impl BatchBuilder<'_> {
         let mut digits = itoa::Buffer::new();
         let key = PromptKey::of(id.unwrap_or_else(|| digits.format(number)));
         let (conversation, scored) = record.into_conversation(self.mode)?;
-        self.write(key, PromptRequest::new(&conversation, &scored, tools.as_deref()))?;
+        let tools = tools.as_deref();
+        self.write(PromptRequest { key, conversation: &conversation, scored: &scored, choices: &[], tools })?;
         self.built.ids.extend(id.map(|id| OwnId::new(id, line)));
         Ok(())
     }
@@ -149,7 +150,7 @@ impl BatchBuilder<'_> {
             for prompt in prompts {
                 self.built.notes.see(&prompt.conversation, place);
                 self.built.notes.see_omissions(&self.writer.omissions(&prompt.conversation), place);
-                let tokens = self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;
+                let tokens = self.write(PromptRequest::of_row(&key, &prompt))?;
                 let written = &mut self.built.written;
                 written.waiting += u64::from(prompt.needs_answer);
                 written.fewer_examples += u64::from(prompt.examples_left_out > 0);
@@ -161,8 +162,8 @@ impl BatchBuilder<'_> {
     }
 
     /// Writes a prompt, and returns how many tokens it has.
-    fn write(&mut self, key: PromptKey<'_>, prompt: PromptRequest<'_>) -> Result<u64> {
-        let written = self.writer.write(key, prompt, &mut self.built.out)?;
+    fn write(&mut self, prompt: PromptRequest<'_>) -> Result<u64> {
+        let written = self.writer.write(prompt, &mut self.built.out)?;
         let tokens = written.tokens;
         self.built.written.add(written);
         Ok(tokens)

@@ -9,7 +9,7 @@ use crate::build::scored_prompt::{detail_for, labels_of};
 use crate::build::{MessagesForm, Written};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
-use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
+use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::Omissions;
 use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
@@ -92,18 +92,14 @@ impl Out {
     }
 }
 
-/// A prompt to write, and its parameters.
+/// A prompt to write.
 #[derive(Clone, Copy)]
 pub(crate) struct PromptRequest<'p> {
-    label: Option<&'p Value>,
-    label_index: Option<usize>,
-    is_normalizing: bool,
-    turn: Option<usize>,
-    max_out_len: Option<u64>,
-    scored: &'p ScoredText,
-    choices: &'p [String],
-    tools: Option<&'p str>,
-    conversation: &'p Conversation,
+    pub(super) key: PromptKey<'p>,
+    pub(super) conversation: &'p Conversation,
+    pub(super) scored: &'p ScoredText,
+    pub(super) choices: &'p [String],
+    pub(super) tools: Option<&'p str>,
 }
 
 /// Writes prompts one after the other, on one thread.
@@ -113,36 +109,18 @@ pub(crate) enum PromptWriter<'f> {
 }
 
 impl<'p> PromptRequest<'p> {
-    /// A conversation, and how much of it is scored.
-    pub(crate) fn new(conversation: &'p Conversation, scored: &'p ScoredText, tools: Option<&'p str>) -> Self {
-        let (label, turn, max_out_len, choices) = (None, None, None, &[][..]);
-        Self {
-            label,
-            label_index: None,
-            is_normalizing: false,
-            turn,
-            max_out_len,
-            scored,
-            choices,
-            tools,
-            conversation,
-        }
-    }
-}
-
-impl<'p> From<&'p RowPrompt> for PromptRequest<'p> {
-    fn from(prompt: &'p RowPrompt) -> Self {
-        Self {
+    /// A prompt of a row with this key.
+    pub(super) fn of_row(row: &'p RowKey, prompt: &'p RowPrompt) -> Self {
+        let key = PromptKey {
             label: prompt.label.as_ref(),
             label_index: prompt.label_index,
             is_normalizing: prompt.is_normalizing,
             turn: prompt.turn,
             max_out_len: prompt.max_out_len,
-            scored: &prompt.scored,
-            choices: &prompt.choices,
-            tools: prompt.tools.as_deref(),
-            conversation: &prompt.conversation,
-        }
+            ..PromptKey::from(row)
+        };
+        let RowPrompt { conversation, scored, choices, tools, .. } = prompt;
+        Self { key, conversation, scored, choices, tools: tools.as_deref() }
     }
 }
 
@@ -164,12 +142,10 @@ impl PromptWriter<'_> {
     }
 
     /// Appends a prompt.
-    pub(crate) fn write(&mut self, key: PromptKey<'_>, prompt: PromptRequest<'_>, out: &mut Out) -> Result<Written> {
-        let PromptRequest { label, label_index, is_normalizing, turn, max_out_len, .. } = prompt;
-        let key = PromptKey { label, label_index, is_normalizing, turn, max_out_len, ..key };
+    pub(crate) fn write(&mut self, prompt: PromptRequest<'_>, out: &mut Out) -> Result<Written> {
         match self {
-            Self::Ids(ids, session) => ids.write(key, prompt, session, out),
-            Self::Messages(messages) => messages.write(&key, prompt.conversation, prompt.tools, &mut out.lines),
+            Self::Ids(ids, session) => ids.write(prompt, session, out),
+            Self::Messages(messages) => messages.write(&prompt.key, prompt.conversation, prompt.tools, &mut out.lines),
         }
     }
 
@@ -196,20 +172,15 @@ impl IdsForm {
         self.builder.of_prepared().session()
     }
 
-    fn write(
-        &self,
-        key: PromptKey<'_>,
-        request: PromptRequest<'_>,
-        session: &mut Session,
-        out: &mut Out,
-    ) -> Result<Written> {
+    fn write(&self, request: PromptRequest<'_>, session: &mut Session, out: &mut Out) -> Result<Written> {
+        let key = request.key;
         let conversation = &*self.builder.prepared(request.conversation)?;
         check_media(conversation, self.check_files)?;
         let detail = self.detail(request.scored);
         let Fitted { mut prompt, truncated, conversation: left } = match self.budget {
             None => Fitted::whole(session.build_with(conversation, detail)?),
             Some(budget) => {
-                let (builder, budget) = (self.builder.with_detail(detail), budget.of_answer(request.max_out_len));
+                let (builder, budget) = (self.builder.with_detail(detail), budget.of_answer(key.max_out_len));
                 builder.fit(request.conversation, conversation, &budget)?
             }
         };
@@ -233,7 +204,7 @@ impl IdsForm {
             conversation: Some(conversation),
             ..BuiltPrompt::from(&prompt)
         };
-        let max_out_len = request.max_out_len.or(self.max_out_len);
+        let max_out_len = key.max_out_len.or(self.max_out_len);
         out.push(&self.sink, &PromptKey { max_out_len, ..self.key(key) }, &built)?;
         Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
     }

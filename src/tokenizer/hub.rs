@@ -6,37 +6,38 @@ use hf_hub::api::sync::{ApiBuilder, ApiError, ApiRepo};
 use hf_hub::{Cache, Repo, RepoType};
 
 use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::tokenizer::TokenizerFiles;
 use crate::tokenizer::files::TOKENIZER_JSON;
 use crate::tokenizer::hub_home::HubHome;
 use crate::tokenizer::hub_name::{split_dataset_file, split_revision};
-use crate::tokenizer::{TokenizerFiles, not_a_tokenizer};
 
 /// Downloads `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
     let hub = Hub::of(name, RepoType::Model).at(Place::file(name))?;
-    let file = |file: &str, required| hub.file(file, required).at(Place::file(name));
-    let get = |name: &str| file(name, false)?.map(|path| read(&path)).transpose();
+    let get = |file: &str| hub.find(file).at(Place::file(name))?.map(|path| read(&path)).transpose();
     if let Some(files) = TokenizerFiles::collect(name, get)? {
         return Ok(files);
     }
     // Asked for once more, it says why there is no vocabulary.
-    match file(TOKENIZER_JSON, true)? {
-        Some(path) => TokenizerFiles::with_vocabulary(name, TOKENIZER_JSON, read(&path)?, get),
-        None => Err(not_a_tokenizer::folder(Path::new(name)).at(Place::file(name))),
-    }
+    let path = hub.require(TOKENIZER_JSON).at(Place::file(name))?;
+    TokenizerFiles::with_vocabulary(name, TOKENIZER_JSON, read(&path)?, get)
 }
 
-/// Downloads a file of `org/name` or `org/name@revision`; none if it is not `required` and the hub does not have it.
-/// Returns its path in the cache.
-pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Option<PathBuf>> {
-    Hub::of(name, RepoType::Model)?.file(file, required)
+/// Downloads a file of `org/name` or `org/name@revision`. Returns its path in the cache; none if the hub does not have it.
+pub(crate) fn find_file(name: &str, file: &str) -> Result<Option<PathBuf>> {
+    Hub::of(name, RepoType::Model)?.find(file)
+}
+
+/// The same for a file that must be there.
+#[cfg(feature = "candle")]
+pub(crate) fn require_file(name: &str, file: &str) -> Result<PathBuf> {
+    Hub::of(name, RepoType::Model)?.require(file)
 }
 
 /// Downloads `hf://datasets/org/name/path`, or `hf://datasets/org/name@revision/path`. Returns its path in the cache.
 pub(crate) fn fetch_dataset_file(url: &str) -> Result<PathBuf> {
     let (name, file) = split_dataset_file(url)?;
-    let hub = Hub::of(name, RepoType::Dataset)?;
-    Ok(hub.file(file, true)?.expect("a required file is there, or an error"))
+    Hub::of(name, RepoType::Dataset)?.require(file)
 }
 
 /// The variables that forbid the network.
@@ -77,21 +78,38 @@ impl Hub {
         Ok(Self { cache, api: Api::Online(Box::new(api.repo(repo))) })
     }
 
-    /// The path of a file in the cache; none if it is not `required` and the hub does not have it.
-    fn file(&self, file: &str, required: bool) -> Result<Option<PathBuf>> {
-        let is_missing = || !required && self.cache.missing(file).is_some_and(|marker| marker.exists());
-        match (self.cache.find(file), &self.api) {
-            (Some(path), _) => Ok(Some(path)),
-            (None, Api::Online(_)) if is_missing() => Ok(None),
-            (None, Api::Online(api)) => {
-                let found = download(api, file, required)?;
-                if found.is_none() {
+    /// The path of a file in the cache; none if the hub does not have it.
+    fn find(&self, file: &str) -> Result<Option<PathBuf>> {
+        if let Some(path) = self.cache.find(file) {
+            return Ok(Some(path));
+        }
+        let is_known_missing = || self.cache.missing(file).is_some_and(|marker| marker.exists());
+        match &self.api {
+            Api::Online(api) if !is_known_missing() => match download(api, file) {
+                Ok(path) => Ok(Some(path)),
+                Err(error) if status(&error) == Some(404) => {
                     self.cache.note_missing(file);
+                    Ok(None)
                 }
-                Ok(found)
-            }
-            (None, Api::Forbidden(variable)) if required => Err(self.not_cached(file, variable)),
-            (None, Api::Forbidden(_)) => Ok(None),
+                // Without it, prompts could end at other stops.
+                Err(error) if status(&error).is_none() && file != TOKENIZER_JSON => {
+                    let what = format!("{} could not be downloaded ({error}), and may be missing there", api.url(file));
+                    let way_out =
+                        "check the network and try again, or set HF_HUB_OFFLINE=1 to do with what the cache has";
+                    Err(ErrorKind::Hub(what).with_way_out(way_out))
+                }
+                Err(error) => Err(failed(api, file, &error)),
+            },
+            Api::Online(_) | Api::Forbidden(_) => Ok(None),
+        }
+    }
+
+    /// The path of a file in the cache that must be there.
+    fn require(&self, file: &str) -> Result<PathBuf> {
+        match (self.cache.find(file), &self.api) {
+            (Some(path), _) => Ok(path),
+            (None, Api::Online(api)) => download(api, file).map_err(|error| failed(api, file, &error)),
+            (None, Api::Forbidden(variable)) => Err(self.not_cached(file, variable)),
         }
     }
 
@@ -102,19 +120,21 @@ impl Hub {
     }
 }
 
-/// The file in the cache; none if it is not `required` and the hub does not have it.
-fn download(api: &ApiRepo, file: &str, required: bool) -> Result<Option<PathBuf>> {
-    let error = loop {
+/// The file in the cache.
+fn download(api: &ApiRepo, file: &str) -> std::result::Result<PathBuf, ApiError> {
+    loop {
         match api.download(file) {
-            Ok(path) => return Ok(Some(path)),
             // Another process downloads it, which is given up after a few seconds there.
             Err(ApiError::LockAcquisition(_)) => {}
-            Err(error) => break error,
+            done => return done,
         }
-    };
+    }
+}
+
+/// Why a file could not be downloaded.
+fn failed(api: &ApiRepo, file: &str, error: &ApiError) -> Error {
     let url = api.url(file);
-    Err(match status(&error) {
-        Some(404) if !required => return Ok(None),
+    match status(error) {
         Some(404) => ErrorKind::HubMissing(format!("the hub has no {file} under {url}"))
             .with_way_out("check the spelling, and that the repository has this file"),
         Some(401 | 403) => ErrorKind::HubAccess(format!(
@@ -122,15 +142,10 @@ fn download(api: &ApiRepo, file: &str, required: bool) -> Result<Option<PathBuf>
         ))
         .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it"),
         Some(status) => ErrorKind::Hub(format!("the hub answered {url} with status {status}")).into(),
-        // Without it, prompts could end at other stops.
-        None if !required && file != TOKENIZER_JSON => {
-            ErrorKind::Hub(format!("{url} could not be downloaded ({error}), and may be missing there"))
-                .with_way_out("check the network and try again, or set HF_HUB_OFFLINE=1 to do with what the cache has")
-        }
         None => ErrorKind::Hub(format!("{url} could not be downloaded ({error})")).with_way_out(
             "check the network and try again, which goes on where a download ended, or use a local directory",
         ),
-    })
+    }
 }
 
 fn status(error: &ApiError) -> Option<u16> {

@@ -83,37 +83,42 @@ impl Tokenizer {
     pub fn files(name: &str) -> Result<TokenizerFiles> {
         let path = Path::new(name);
         if path.is_dir() {
-            if let Some(model) = gguf_model(path) {
-                return gguf::files(&model);
-            }
-            let files = TokenizerFiles::collect(name, |file| read_if_there(&path.join(file)))?;
-            return files.ok_or_else(|| not_a_tokenizer::folder(path).at(Place::file(name)));
+            from_folder(name, path)
+        } else if path.is_file() {
+            from_file(name, path)
+        } else if name == "demo" {
+            Ok(demo_files())
+        } else if looks_like_a_repository(name) {
+            from_hub(name)
+        } else {
+            Err(not_found(name))
         }
-        if path.is_file() {
-            let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-            let head = head(path).at(Place::file(name))?;
-            let other = if is_toml { Some(FileKind::ModelFile) } else { FileKind::of_bytes(&head) };
-            let file = match other {
-                Some(FileKind::Gguf) => return gguf::files(path),
-                // Whatever it is called.
-                Some(_) if is_vocabulary(&head) => path.file_name().unwrap_or_default().to_string_lossy(),
-                Some(kind) => return Err(not_a_tokenizer::file(kind)).at(Place::file(name)),
-                None if !is_json(&head) => return Err(not_a_tokenizer::unknown()).at(Place::file(name)),
-                None => TOKENIZER_JSON.into(),
-            };
-            let bytes = std::fs::read(path).at(Place::file(name))?;
-            return TokenizerFiles::with_vocabulary(name, &file, bytes, |file| {
-                read_if_there(&path.with_file_name(file))
-            });
-        }
-        if name == "demo" {
-            return Ok(demo_files());
-        }
-        if looks_like_a_repository(name) {
-            return from_hub(name);
-        }
-        Err(not_found(name))
     }
+}
+
+fn from_folder(name: &str, folder: &Path) -> Result<TokenizerFiles> {
+    if let Some(model) = gguf_model(folder) {
+        return gguf::files(&model);
+    }
+    let files = TokenizerFiles::collect(name, |file| read_if_there(&folder.join(file)))?;
+    files.ok_or_else(|| not_a_tokenizer::folder(folder).at(Place::file(name)))
+}
+
+/// With the files next to it.
+fn from_file(name: &str, path: &Path) -> Result<TokenizerFiles> {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    let head = head(path).at(Place::file(name))?;
+    let kind = if is_toml { Some(FileKind::ModelFile) } else { FileKind::of_bytes(&head) };
+    let file = match kind {
+        Some(FileKind::Gguf) => return gguf::files(path),
+        // Whatever it is called.
+        Some(_) if is_vocabulary(&head) => path.file_name().unwrap_or_default().to_string_lossy(),
+        Some(kind) => return Err(not_a_tokenizer::file(kind)).at(Place::file(name)),
+        None if !is_json(&head) => return Err(not_a_tokenizer::unknown()).at(Place::file(name)),
+        None => TOKENIZER_JSON.into(),
+    };
+    let bytes = std::fs::read(path).at(Place::file(name))?;
+    TokenizerFiles::with_vocabulary(name, &file, bytes, |file| read_if_there(&path.with_file_name(file)))
 }
 
 /// Whether [`Tokenizer::load`] finds a tokenizer at this path, and with it perhaps a chat template.
@@ -155,43 +160,65 @@ pub(crate) fn tokenizer_file(name: &str, file: &str) -> Result<Option<Vec<u8>>> 
     if let Some(model) = gguf_model(Path::new(name)) {
         return (file == "tokenizer_config.json").then(|| gguf::tokenizer_config(&model)).transpose();
     }
-    match optional_model_file(name, file, false)? {
+    match find_model_file(name, file)? {
         Some(path) => read_if_there(&path),
         None => Ok(None),
     }
 }
 
-/// A file of the folder or repository in which [`Tokenizer::load`] finds a tokenizer with this name.
+/// A file of the folder or repository in which [`Tokenizer::load`] finds a tokenizer with this name; none if there is none.
 ///
 /// # Errors
-/// The same as for [`Tokenizer::load`], and if there is no such file.
-#[cfg(feature = "candle")]
-pub(crate) fn model_file(name: &str, file: &str) -> Result<PathBuf> {
-    optional_model_file(name, file, true)?.ok_or_else(|| {
-        ErrorKind::NotFound(format!("there is no {file}")).with_way_out(
-            "a model must be a folder, or a repository of the hub, with config.json and model.safetensors",
-        )
-    })
-}
-
-/// The same for a file that may be missing, unless it `is_required`.
-pub(crate) fn optional_model_file(name: &str, file: &str, is_required: bool) -> Result<Option<PathBuf>> {
-    let path = Path::new(name);
-    let local = if path.is_dir() { Some(path.join(file)) } else { path.is_file().then(|| path.with_file_name(file)) };
-    match local {
+/// The same as for [`Tokenizer::load`].
+pub(crate) fn find_model_file(name: &str, file: &str) -> Result<Option<PathBuf>> {
+    match beside(name, file) {
         Some(path) => Ok(Some(path).filter(|path| path.exists())),
-        None if looks_like_a_repository(name) => repository_file(name, file, is_required),
+        None if looks_like_a_repository(name) => find_in_repository(name, file),
         None => Err(not_found(name)),
     }
 }
 
+/// The same for a file that must be there.
+///
+/// # Errors
+/// The same as for [`find_model_file`], and if there is no such file.
+#[cfg(feature = "candle")]
+pub(crate) fn model_file(name: &str, file: &str) -> Result<PathBuf> {
+    let missing = || {
+        ErrorKind::NotFound(format!("there is no {file}")).with_way_out(
+            "a model must be a folder, or a repository of the hub, with config.json and model.safetensors",
+        )
+    };
+    match beside(name, file) {
+        Some(path) => Some(path).filter(|path| path.exists()).ok_or_else(missing),
+        None if looks_like_a_repository(name) => require_in_repository(name, file),
+        None => Err(not_found(name)),
+    }
+}
+
+/// Where a file is beside a tokenizer in a folder or file of this name.
+fn beside(name: &str, file: &str) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if path.is_dir() { Some(path.join(file)) } else { path.is_file().then(|| path.with_file_name(file)) }
+}
+
 #[cfg(feature = "hub")]
-fn repository_file(name: &str, file: &str, is_required: bool) -> Result<Option<PathBuf>> {
-    crate::tokenizer::hub::fetch_file(name, file, is_required)
+fn find_in_repository(name: &str, file: &str) -> Result<Option<PathBuf>> {
+    crate::tokenizer::hub::find_file(name, file)
 }
 
 #[cfg(not(feature = "hub"))]
-fn repository_file(_: &str, _: &str, _: bool) -> Result<Option<PathBuf>> {
+fn find_in_repository(_: &str, _: &str) -> Result<Option<PathBuf>> {
+    Err(without_hub("a directory"))
+}
+
+#[cfg(all(feature = "hub", feature = "candle"))]
+fn require_in_repository(name: &str, file: &str) -> Result<PathBuf> {
+    crate::tokenizer::hub::require_file(name, file)
+}
+
+#[cfg(all(not(feature = "hub"), feature = "candle"))]
+fn require_in_repository(_: &str, _: &str) -> Result<PathBuf> {
     Err(without_hub("a directory"))
 }
 

@@ -77,9 +77,9 @@ pub(crate) use files::place_of;
 pub(crate) use glyph::{Glyph, drawn, glyphs};
 pub(crate) use hub_name::looks_like_a_repository;
 pub(crate) use load::dataset_file;
-pub(crate) use load::{is_model, tokenizer_file};
 #[cfg(feature = "candle")]
-pub(crate) use load::{model_file, optional_model_file};
+pub(crate) use load::{find_model_file, model_file};
+pub(crate) use load::{is_model, tokenizer_file};
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
 pub(crate) use run_cache::{Counts, RunCache};

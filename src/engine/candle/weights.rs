@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::failed::failed;
 use crate::error::{At, ErrorKind, Place, Result, counted};
-use crate::tokenizer::{model_file, optional_model_file};
+use crate::tokenizer::{find_model_file, model_file};
 
 const CONFIG: &str = "config.json";
 const GENERATION_CONFIG: &str = "generation_config.json";
@@ -42,7 +42,7 @@ pub(super) fn generation_config(name: &str) -> Result<Option<(String, Vec<u8>)>>
         let json = include_bytes!("../../../models/demo/generation_config.json").to_vec();
         return Ok(Some((GENERATION_CONFIG.to_owned(), json)));
     }
-    let Some(path) = optional_model_file(name, GENERATION_CONFIG, false)? else { return Ok(None) };
+    let Some(path) = find_model_file(name, GENERATION_CONFIG)? else { return Ok(None) };
     let place = path.display().to_string();
     let json = std::fs::read(&path).at(&place)?;
     Ok(Some((place, json)))
@@ -62,7 +62,7 @@ fn tensor_files(name: &str) -> Result<Vec<PathBuf>> {
     if name == "demo" {
         return Ok(Vec::new());
     }
-    let files: BTreeSet<String> = match optional_model_file(name, INDEX, false)? {
+    let files: BTreeSet<String> = match find_model_file(name, INDEX)? {
         None => [SINGLE.to_owned()].into(),
         Some(path) => {
             let json = std::fs::read(&path).at(path.display())?;
