@@ -36,9 +36,12 @@ pub(crate) fn head(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes of a text without the byte order mark that may begin it.
+/// UTF-8's byte order mark, which may begin a text.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The bytes of a text without the byte order mark.
 pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+    bytes.strip_prefix(BOM).unwrap_or(bytes)
 }
 
 impl FileKind {

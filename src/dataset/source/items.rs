@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use crate::dataset::source::{Line, Scan, fill};
 use crate::error::{At, ErrorKind, Result};
+use crate::file_kind::BOM;
 
 /// Reads JSON values from bytes, regardless of lines.
 pub(crate) struct Items<R> {
@@ -130,8 +131,8 @@ impl<R: BufRead> Items<R> {
 
     fn skip_byte_order_mark(&mut self) -> Result<()> {
         self.place = Place::Outside;
-        for byte in *b"\xef\xbb\xbf" {
-            if self.peek()? != Some(byte) {
+        for byte in BOM {
+            if self.peek()?.as_ref() != Some(byte) {
                 return Err(ErrorKind::NotUtf8(0).into());
             }
             self.take(1);

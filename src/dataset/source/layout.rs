@@ -6,6 +6,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::dataset::source::{Scan, fill};
 use crate::error::Result;
+use crate::file_kind::BOM;
 
 /// The kind of records in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +89,9 @@ impl<R: BufRead> Ahead<'_, R> {
     /// The position of the next byte that is not white space, after a byte order mark at the beginning.
     fn skip_space(&mut self, mut at: usize) -> Result<Option<usize>> {
         loop {
-            if at == 0 && self.head.starts_with(b"\xef") {
-                while self.head.len() < 3 && self.more()? {}
-                at = if self.head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+            if at == 0 && self.head.starts_with(&BOM[..1]) {
+                while self.head.len() < BOM.len() && self.more()? {}
+                at = if self.head.starts_with(BOM) { BOM.len() } else { 0 };
             }
             match self.head[at.min(self.head.len())..].iter().position(|byte| !byte.is_ascii_whitespace()) {
                 Some(found) => return Ok(Some(at + found)),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 use crate::error::{At, ErrorKind, Place, Result};
+use crate::file_kind::BOM;
 
 /// Reads lines of bytes, skipping blank ones. A line ends with LF or CRLF. A UTF-8 byte order mark at the beginning is
 /// skipped.
@@ -126,9 +127,9 @@ impl<R: BufRead> Lines<R> {
     }
 
     fn skip_byte_order_mark(&mut self) -> io::Result<()> {
-        if self.reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
-            self.reader.consume(3);
-            self.offset += 3;
+        if fill(&mut self.reader)?.starts_with(BOM) {
+            self.reader.consume(BOM.len());
+            self.offset += BOM.len() as u64;
         }
         Ok(())
     }
