@@ -52,6 +52,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
             }
         }
     })?;
+    let CompareTotals { equal, differ, errors, only_in_a, only_in_b, .. } = totals;
+    if equal + differ + errors + only_in_a + only_in_b == 0 {
+        let what = format!("{} and {} have no answers", names[0], names[1]);
+        return Err(ErrorKind::Usage(what).with_way_out("a line looks like {\"id\": 0, \"text\": \"…\"}"));
+    }
     output.finish()?;
     if !args.quiet {
         say!("{}", summary(&totals, &names));

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use crate::args::DiffArgs;
 use crate::exit::REJECTED;
 use crate::output;
-use crate::source::Source;
+use crate::source::{Source, names, nothing_in};
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dataset::records::InputFormat;
 use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
@@ -61,10 +61,15 @@ fn see(args: &DiffArgs, diff: &mut Diff) -> Result<()> {
     }
     let inputs = Source::find(&args.inputs)?.open(None)?;
     let reader = diff.record_reader(InputFormat::Auto);
+    let names = names(&inputs);
     each_conversation(inputs, reader, DEFAULT_MAX_LINE_BYTES, args.mode, |place, conversation| {
         diff.see(&conversation?, place);
         Ok(ControlFlow::Continue(()))
-    })
+    })?;
+    match diff.equal() + diff.different() + diff.refused() {
+        0 => Err(nothing_in(&names, false)),
+        _ => Ok(()),
+    }
 }
 
 fn json(diff: &Diff) -> Vec<u8> {

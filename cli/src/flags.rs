@@ -109,8 +109,12 @@ fn check_messages(args: &BuildArgs) -> Result<()> {
         ("--max-seq-len", args.input.max_seq_len.is_some() && args.input.dataset.is_none()),
     ];
     refuse(ids, "is for token ids, but messages have none; remove it, or build in another format")?;
-    let conversation = [("--conversation", args.model.conversation.is_some())];
-    refuse(conversation, "is a template for token ids, but the server applies its own to messages; remove it")?;
+    let templates = [
+        ("--conversation", args.model.conversation.is_some()),
+        ("--chat-template", args.model.chat_template.is_some()),
+        ("--template-kwargs", args.model.template_kwargs.is_some()),
+    ];
+    refuse(templates, "is for the template of token ids, but the server applies its own to messages; remove it")?;
     let max_out_len = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
     refuse(max_out_len, "leaves room within --max-seq-len, but messages do not pass it to the server; remove it")
 }

@@ -10,8 +10,9 @@ from metatok._several import several
 
 
 def companions(names: Iterable[str], column: str) -> list[str]:
-    """Of a table's columns those that say more of the conversations in another one."""
-    return [name for name in names if name in _metatok.COMPANIONS and name != column]
+    """Of a table's columns those that may say more of the conversations in another one."""
+    known = {*_metatok.companions(column, False), *_metatok.companions(column, True)} - {column}
+    return [name for name in names if name in known]
 
 
 def conversations(rows: Mapping[str, Any], column: str) -> Iterable[object]:
@@ -32,8 +33,10 @@ def _record(said: object, column: str, more: Mapping[str, object]) -> object:
     # A record of its own says everything.
     if isinstance(said, Mapping):
         return said
-    given = {name: value for name, value in more.items() if value is not None}
-    return {_metatok.conversation_key(column, isinstance(said, str)): said, **given}
+    is_text = isinstance(said, str)
+    known = _metatok.companions(column, is_text)
+    given = {name: value for name, value in more.items() if name in known and value is not None}
+    return {_metatok.conversation_key(column, is_text): said, **given}
 
 
 def _batched(column: Any, name: str) -> Iterable[object]:

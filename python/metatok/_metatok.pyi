@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
-COMPANIONS: list[str]
 
+def companions(column: str, is_text: bool) -> list[str]: ...
 def conversation_key(column: str, is_text: bool) -> str: ...
 
 def main(args: list[str]) -> int: ...
@@ -151,6 +151,7 @@ class Builder:
         dtype: str,
         threads: int | None = None,
         budget: Mapping[str, Any] | None = None,
+        first: int = 0,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.int64] | None]: ...
     @property
     def tokenizer(self) -> Tokenizer: ...

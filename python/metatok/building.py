@@ -15,7 +15,6 @@ from metatok._limits import budget as limits_of
 from metatok._limits import whole
 from metatok._several import several
 from metatok.batch import Batch
-from metatok.errors import InputError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 from metatok.tokenizer import Tokenizer
@@ -88,8 +87,8 @@ class Building:
     ) -> Batch:
         """Builds prompts on all cores and puts them side by side, as ``model.generate(**batch)`` takes them.
 
-        With ``mode="ppl"``, the batch also has ``labels`` if each conversation says what of it is scored, as a prompt with
-        a completion does: the ids that are scored, and -100 for all others.
+        With ``mode="ppl"``, the batch also has ``labels``: the ids that are scored, and -100 for all others. Of a prompt with
+        a completion that is the completion; otherwise it is everything.
 
         Args:
             conversations: Any iterable.
@@ -104,22 +103,16 @@ class Building:
             InputError: as for :meth:`build_all`.
             UsageError: if the tokenizer has no padding token.
         """
-        if return_tensors not in ("np", "pt"):
-            raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
-        if not isinstance(dtype, str):
-            dtype = np.dtype(dtype).name
-        multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
-        ids, mask, labels = self._core.build_padded(
-            several(conversations), padding_side, multiple, dtype, threads, limits_of(budget)
+        return self._batch(
+            conversations,
+            0,
+            padding_side=padding_side,
+            pad_to_multiple_of=pad_to_multiple_of,
+            return_tensors=return_tensors,
+            dtype=dtype,
+            threads=threads,
+            **budget,
         )
-        batch = Batch(input_ids=ids, attention_mask=mask)
-        if labels is not None:
-            batch["labels"] = labels
-        if return_tensors == "np":
-            return batch
-        import torch
-
-        return Batch({name: torch.from_numpy(array) for name, array in batch.items()})
 
     def iter_batches(self, conversations: Iterable[object], batch_size: int, **options: Unpack[BatchOptions]) -> Iterator[Batch]:
         """Batches of an iterable of any length, one after the other; only one is in memory.
@@ -140,12 +133,38 @@ class Building:
     def _batches(self, rest: Iterator[object], batch_size: int, options: BatchOptions) -> Iterator[Batch]:
         built = 0
         while chunk := list(islice(rest, batch_size)):
-            try:
-                yield self.build_batch(chunk, **options)
-            except InputError as error:
-                number = error.place.get("conversation")
-                raise error._renumbered(built + number) if isinstance(number, int) else error from None
+            yield self._batch(chunk, built, **options)
             built += len(chunk)
+
+    def _batch(
+        self,
+        conversations: Iterable[object],
+        first: int,
+        *,
+        padding_side: str = "left",
+        pad_to_multiple_of: int | None = None,
+        return_tensors: str = "np",
+        dtype: Any = "int64",
+        threads: int | None = None,
+        **budget: Unpack[Limits],
+    ) -> Batch:
+        """A batch whose first conversation has this number in messages."""
+        if return_tensors not in ("np", "pt"):
+            raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
+        if not isinstance(dtype, str):
+            dtype = np.dtype(dtype).name
+        multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
+        ids, mask, labels = self._core.build_padded(
+            several(conversations), padding_side, multiple, dtype, threads, limits_of(budget), first
+        )
+        batch = Batch(input_ids=ids, attention_mask=mask)
+        if labels is not None:
+            batch["labels"] = labels
+        if return_tensors == "np":
+            return batch
+        import torch
+
+        return Batch({name: torch.from_numpy(array) for name, array in batch.items()})
 
     def map(self, column: str = "messages", **budget: Unpack[Limits]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         """A function for ``datasets.Dataset.map(..., batched=True)``, which adds ``input_ids``. It can be pickled.

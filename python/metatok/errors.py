@@ -55,12 +55,6 @@ class MetatokError(ValueError):
         place: dict[str, str | int] = {"conversation": number, **self.place}
         return type(self)(f"conversation {number}: {self}", self.kind, self.fault, place, self.way_out)
 
-    def _renumbered(self, number: int) -> MetatokError:
-        """The same error, of a conversation that has another number in a larger batch."""
-        place = {**self.place, "conversation": number}
-        text = str(self).replace(f"conversation {self.place['conversation']}", f"conversation {number}", 1)
-        return type(self)(text, self.kind, self.fault, place, self.way_out)
-
     def _at_row(self, number: int) -> MetatokError:
         """The same error, of this row of a dataset, counted from 1."""
         place: dict[str, str | int] = {"line": number, **self.place}

@@ -116,7 +116,7 @@ class Prompt:
         return iter(self.tolist())
 
     def __getitem__(self, at: SupportsIndex | slice) -> Any:
-        return self.input_ids[at]
+        return self.input_ids[at] if isinstance(at, slice) else int(self.input_ids[at])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         ids = self.input_ids if dtype is None else self.input_ids.astype(dtype, copy=False)

@@ -93,7 +93,8 @@ class Task:
             DatasetError: if no row has a column of the template.
 
         Warns:
-            MetatokWarning: if some rows lack a column, or lose turns.
+            MetatokWarning: if some rows lack a column or lose turns or examples, if later turns of a dialogue need the model's
+                answers, and if the template names a column that it does not use.
         """
         built, stop = self._core.build(several(rows, "rows", "prompts()"), threads), self.stop
         return [Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built]

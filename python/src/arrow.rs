@@ -9,7 +9,7 @@ use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use metatok::build::InputOptions;
-use metatok::dataset::records::COMPANIONS;
+use metatok::dataset::records::companions;
 use metatok::error::{At, ErrorKind, Place};
 use metatok::sink::{Table, TableFormat};
 use metatok::{Error, Fingerprint};
@@ -58,8 +58,8 @@ pub(crate) fn build_arrow(
     let keep = keep.map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
     let fields = fields(ids_column, keep.iter().map(|&kept| schema.field(kept).clone())).or_raise(py)?;
     let form = RecordForm::default();
-    let more: Vec<usize> =
-        COMPANIONS.iter().filter(|name| **name != column).filter_map(|name| schema.index_of(name).ok()).collect();
+    let is_text = matches!(schema.field(said).data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let more: Vec<usize> = companions(column, is_text).filter_map(|name| schema.index_of(name).ok()).collect();
     let columns = batches.iter().map(|batch| {
         let of = |at: usize| (&schema.fields()[at], batch.column(at));
         Column::of(of(said), more.iter().map(|at| of(*at)), &form)
@@ -81,7 +81,7 @@ pub(crate) fn build_arrow(
         let said = columns[i].conversation(row, &mut reader, Place::Conversation(number)).or_raise(py)?;
         Ok(Said { max_out_len: *limit, ..said })
     });
-    let prompts = builder.ids_of(py, conversations, threads, budget)?;
+    let prompts = builder.ids_of(py, conversations, 0, threads, budget)?;
     builder.shared.tell(py, reader)?;
     let metadata = metadata(py, builder, prompts.len(), max_out_len, budget)?;
     let metadata = HashMap::from([("metatok".to_owned(), metadata)]);

@@ -156,7 +156,7 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<AllBuilt<'py>> {
-        let built = self.prompts(conversations, threads, budget)?;
+        let built = self.prompts(conversations, 0, threads, budget)?;
         let roles = self.role_names();
         let (ids, known): (_, Vec<_>) =
             built.into_iter().map(|built| known(py, &roles, built)).collect::<PyResult<_>>()?;
@@ -172,7 +172,7 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Flat<'py>> {
-        let prompts = self.ids(conversations, threads, budget)?;
+        let prompts = self.ids(conversations, 0, threads, budget)?;
         let (ids, ends) = py.detach(|| {
             let mut end = 0_i64;
             let ends = prompts.iter().map(|ids| {
@@ -185,9 +185,8 @@ impl Builder {
         Ok((ids.into_pyarray(py), ends.into_pyarray(py)))
     }
 
-    /// The ids of all prompts side by side, their mask, and their labels if all are texts of which it is known what is
-    /// scored.
-    #[pyo3(signature = (conversations, padding_side, pad_to_multiple_of, dtype, threads = None, budget = None))]
+    /// The ids of all prompts side by side, their mask, and the labels of texts to score.
+    #[pyo3(signature = (conversations, padding_side, pad_to_multiple_of, dtype, threads = None, budget = None, first = 0))]
     #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
     fn build_padded<'py>(
         &self,
@@ -198,18 +197,24 @@ impl Builder {
         dtype: &str,
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
+        first: usize,
     ) -> PyResult<Padded<'py>> {
         let padding = self.shared.builder.padding().or_raise(py)?;
         let padding_side: PaddingSide = padding_side.parse::<PaddingSide>().or_raise(py)?;
         let pad_to_multiple_of = at_least_one("pad_to_multiple_of", pad_to_multiple_of).or_raise(py)?;
         let padding = Padding { padding_side, pad_to_multiple_of, ..padding };
         let (prompts, labels) = match self.shared.builder.mode() {
-            Mode::Generate => (self.ids(conversations, threads, budget)?, None),
+            Mode::Generate => (self.ids(conversations, first, threads, budget)?, None),
             Mode::Score => {
-                let prompts = self.prompts(conversations, threads, budget)?;
-                let parts = prompts.into_iter().map(|built| (built.prompt.input_ids, built.labels));
+                let prompts = self.prompts(conversations, first, threads, budget)?;
+                // All of a text is scored unless its record says otherwise.
+                let all = |ids: &[u32]| ids.iter().map(|id| i64::from(*id)).collect();
+                let parts = prompts.into_iter().map(|Prompt { prompt, labels, .. }| {
+                    let labels = labels.unwrap_or_else(|| all(&prompt.input_ids));
+                    (prompt.input_ids, labels)
+                });
                 let (ids, labels): (Vec<_>, Vec<_>) = parts.unzip();
-                (ids, labels.into_iter().collect::<Option<Vec<_>>>())
+                (ids, Some(labels))
             }
         };
         let (ids, mask) = match dtype {
@@ -286,16 +291,18 @@ impl Builder {
         Ok(Self { shared: Shared::new(builder), model, recipe, tokenizer })
     }
 
-    /// The ids of many prompts.
+    /// The ids of many prompts, of which the first has this number.
     pub(crate) fn ids(
         &self,
         conversations: &Bound<'_, PyAny>,
+        first: usize,
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
         let py = conversations.py();
         let mut reader = Reader::new(&self.shared.builder);
-        let ids = self.ids_of(py, of_objects(conversations, &self.shared, &mut reader)?, threads, budget)?;
+        let ids =
+            self.ids_of(py, of_objects(conversations, first, &self.shared, &mut reader)?, first, threads, budget)?;
         self.shared.tell(py, reader)?;
         Ok(ids)
     }
@@ -305,11 +312,12 @@ impl Builder {
         &self,
         py: Python<'_>,
         conversations: impl Iterator<Item = PyResult<Said>>,
+        first: usize,
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
         let budget = budget.map(budget_of).transpose()?;
-        build_many(py, conversations, &self.shared, threads, |session, said| {
+        build_many(py, conversations, first, &self.shared, threads, |session, said| {
             Ok(self.built(session, said, budget.as_ref())?.prompt.input_ids)
         })
     }
@@ -318,15 +326,17 @@ impl Builder {
     pub(crate) fn prompts(
         &self,
         conversations: &Bound<'_, PyAny>,
+        first: usize,
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Prompt>> {
         let py = conversations.py();
         let budget = budget.map(budget_of).transpose()?;
         let mut reader = Reader::new(&self.shared.builder);
-        let said = of_objects(conversations, &self.shared, &mut reader)?;
-        let prompts =
-            build_many(py, said, &self.shared, threads, |session, said| self.built(session, said, budget.as_ref()))?;
+        let said = of_objects(conversations, first, &self.shared, &mut reader)?;
+        let prompts = build_many(py, said, first, &self.shared, threads, |session, said| {
+            self.built(session, said, budget.as_ref())
+        })?;
         self.shared.tell(py, reader)?;
         Ok(prompts)
     }

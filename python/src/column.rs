@@ -16,6 +16,12 @@ use pyo3::pyfunction;
 use crate::binary::BinaryAsText;
 use crate::conversation::{Reader, Said};
 
+/// The columns that say more of the conversations in a column.
+#[pyfunction]
+pub(crate) fn companions(column: &str, is_text: bool) -> Vec<&'static str> {
+    records::companions(column, is_text).collect()
+}
+
 /// The key of a record for the conversations of a column.
 #[pyfunction]
 pub(crate) fn conversation_key(column: &str, is_text: bool) -> &str {

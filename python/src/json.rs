@@ -22,7 +22,7 @@ pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(object, 0).map_err(|failed| failed.raise(object.py()))
 }
 
-/// The same for a record or a row: an object with keys, of which only some are read. What pandas has in place of a missing
+/// The same for a record: an object with keys, of which only some are read. What pandas has in place of a missing
 /// value is null, and so is whatever other keys have. None if it is no such object.
 ///
 /// # Errors
@@ -57,6 +57,9 @@ fn keys<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>>
 
 /// What pandas has where a table has no value.
 fn is_missing(value: &Bound<'_, PyAny>) -> bool {
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyList>() || value.is_instance_of::<PyDict>() {
+        return false;
+    }
     match value.cast::<PyFloat>() {
         Ok(number) => number.value().is_nan(),
         Err(_) => value.get_type().name().is_ok_and(|name| name == "NAType" || name == "NaTType"),

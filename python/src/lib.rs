@@ -25,7 +25,6 @@ mod task;
 mod tokenizer;
 mod view;
 
-use metatok::dataset::records::COMPANIONS;
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
@@ -39,7 +38,7 @@ mod _metatok {
     #[pymodule_export]
     use super::builder::Builder;
     #[pymodule_export]
-    use super::column::conversation_key;
+    use super::column::{companions, conversation_key};
     #[pymodule_export]
     use super::compare::{check, diff};
     #[pymodule_export]
@@ -57,7 +56,6 @@ mod _metatok {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("COMPANIONS", COMPANIONS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

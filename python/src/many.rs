@@ -28,20 +28,22 @@ type Chunk = (usize, Vec<Said>);
 /// What became of a chunk, with the number of its first conversation.
 type Built<T> = (usize, Result<Vec<T>>);
 
-/// Python's objects as conversations, one by one.
+/// Python's objects as conversations, one by one, of which the first has this number.
 pub(crate) fn of_objects<'a>(
     objects: &'a Bound<'_, PyAny>,
+    first: usize,
     shared: &Shared,
     reader: &'a mut Reader<'_>,
 ) -> PyResult<impl Iterator<Item = PyResult<Said>> + 'a> {
     // Only a list and its like say how many they are.
     let count = objects.len().unwrap_or_default();
     objects.py().detach(|| shared.expect(count));
-    let objects = objects.try_iter()?.enumerate();
+    let objects = (first..).zip(objects.try_iter()?);
     Ok(objects.map(|(i, object)| reader.object(&object?, Place::Conversation(i))))
 }
 
-/// Builds every conversation with `build`, on this many threads, and returns the results in order. The conversations are
+/// Builds every conversation with `build`, on this many threads, and returns the results in order. `start` is the number of
+/// the first one, for errors. The conversations are
 /// made on this thread.
 ///
 /// # Errors
@@ -49,11 +51,12 @@ pub(crate) fn of_objects<'a>(
 pub(crate) fn build_many<T: Send>(
     py: Python<'_>,
     conversations: impl Iterator<Item = PyResult<Said>>,
+    start: usize,
     shared: &Shared,
     threads: Option<Threads>,
     build: impl Fn(&mut Session, &Said) -> Result<T> + Sync,
 ) -> PyResult<Vec<T>> {
-    let mut chunks = Chunks { conversations, py, next: 0 };
+    let mut chunks = Chunks { conversations, py, next: start };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.map_or(cores, |threads| threads.get().get().min(cores));
     let work = Work { shared, build, failed: AtomicUsize::new(usize::MAX) };
@@ -89,7 +92,7 @@ pub(crate) fn build_many<T: Send>(
         finished
     })?;
     results.sort_unstable_by_key(|(first, _)| *first);
-    let mut all = Vec::with_capacity(chunks.next);
+    let mut all = Vec::with_capacity(chunks.next - start);
     for (_, built) in results {
         all.extend(built.map_err(|error| exception(py, &error))?);
     }

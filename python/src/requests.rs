@@ -39,7 +39,7 @@ pub(crate) fn requests(
     {
         budget.set_item("max_out_len", usual)?;
     }
-    let prompts = builder.prompts(conversations, threads, budget)?;
+    let prompts = builder.prompts(conversations, 0, threads, budget)?;
     let written = py.detach(|| {
         let line = |(number, Prompt { prompt, id, .. }): (usize, &Prompt)| -> Result<String> {
             let (id, mut line) = (id.clone().unwrap_or_else(|| number.to_string()), Vec::new());

@@ -167,6 +167,9 @@ def test_batches_of_a_stream_number_their_conversations_on(builder: PromptBuilde
     with pytest.raises(metatok.InputError, match="^conversation 5: ") as caught:
         list(batches)
     assert caught.value.place == {"conversation": 5, "message": 0}
+    with pytest.raises(TypeError) as wrong:
+        list(builder.iter_batches(iter([HI] * 5 + [[{"role": "user", "content": b""}]]), 2))
+    assert getattr(wrong.value, "__notes__", ["conversation 5"]) == ["conversation 5"]
     with pytest.raises(metatok.UsageError, match="batch_size is 0"):
         builder.iter_batches([HI], 0)
 

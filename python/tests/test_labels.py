@@ -62,5 +62,6 @@ def test_batches_of_texts_have_labels() -> None:
     for prompt, labels in zip(builder.build_all(rows), batch["labels"]):
         assert prompt.labels is not None
         assert labels.tolist() == [*prompt.labels.tolist(), *[-100] * (len(labels) - len(prompt))]
-    assert "labels" not in builder.build_batch([*rows, "All of it is scored."])
+    whole = builder.build_batch(["All of it is scored."])
+    assert whole["labels"].tolist() == whole.input_ids.tolist()
     assert "labels" not in metatok.PromptBuilder("demo").build_batch([[{"role": "user", "content": "Hi!"}]])

@@ -108,6 +108,14 @@ def test_columns_that_say_more_of_conversations_are_read() -> None:
     assert pa.table(metatok.PromptBuilder(**builder).build_arrow(structs, "chat"))["input_ids"].to_pylist() == expected
 
 
+def test_other_columns_of_texts_are_left_alone() -> None:
+    builder = metatok.PromptBuilder("demo", mode="ppl")
+    rows = {"rejected": ["BAD."], "completion": ["GOOD."], "system": ["Be brief."], "tools": [[TOOL]]}
+    expected = builder.build("BAD.").tolist()
+    assert [ids.tolist() for ids in builder.map("rejected")(rows)["input_ids"]] == [expected]
+    assert pa.table(builder.build_arrow(pa.table(rows), "rejected"))["input_ids"].to_pylist() == [expected]
+
+
 def test_a_completion_is_scored_after_its_prompt() -> None:
     builder = metatok.PromptBuilder("demo", mode="ppl")
     rows = [{"prompt": "1+1=", "completion": "2"}]

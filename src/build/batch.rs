@@ -107,7 +107,7 @@ impl BatchBuilder<'_> {
         let (id, tools) = (record.id, record.tools.take());
         let omissions = self.writer.omissions(&record.conversation);
         self.built.notes.see_all(&record, self.reader.keeps_all_keys(), &omissions, self.mode, place);
-        if omissions.is_string && self.mode == Mode::Generate {
+        if omissions.is_string && !record.is_completion_request && self.mode == Mode::Generate {
             self.built.notes.see_string(place);
         }
         let mut digits = itoa::Buffer::new();

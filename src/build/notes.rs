@@ -237,7 +237,7 @@ impl Noticed {
             }
             Kind::Sampling => {
                 let requests = counted(*count, "request");
-                let what = format!("{name:?} of {requests} ignored (first at {first})");
+                let what = format!("{name:?} of {requests} is ignored (first at {first})");
                 Some(
                     Warning::new("sampling-ignored", what)
                         .with_way_out("metatok's own options say how answers are sampled"),

@@ -227,11 +227,7 @@ impl IdsForm {
         let mut turns = self.builder.turns(plan).strip_thoughts(answers.strips_thoughts());
         while let Some(TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break }) = turns.next_prompt()? {
             check_media(&conversation, self.check_files)?;
-            let max_out_len = turns.plan().max_out_len(max_out_len)?;
-            if let Some(budget) = self.budget {
-                budget.of_answer(max_out_len).check(prompt.input_ids.len())?;
-            }
-            let max_out_len = max_out_len.or(self.max_out_len);
+            let max_out_len = turns.plan().max_out_len(max_out_len)?.or(self.max_out_len);
             let key = PromptKey { turn: Some(turn), max_out_len, ..self.key(PromptKey::from(row)) };
             let built = BuiltPrompt {
                 conversation: Some(&conversation),

@@ -72,8 +72,7 @@ impl Written {
         });
         let too_long = (too_long > 0).then(|| {
             let what = prompts(too_long, "is", "are") + " too long even without examples";
-            let way_out = way_out!["choose with ", Setting::TRUNCATE, " what to drop, or to reject them"];
-            Warning::new("too-long", what).with_way_out(way_out)
+            Warning::new("too-long", what)
         });
         let waiting = (waiting > 0).then(|| {
             let what = format!("the next turns of {} need the model's answers", counted(waiting, "dialogue"));

@@ -256,7 +256,10 @@ impl Media {
             PartType::Bare(media) => {
                 match [media.name()].into_iter().chain(SOURCES).find(|key| is_given(&entries, key)) {
                     Some(key) => (media, text(entries.shift_remove(key), &format!("string {key:?}"))?, Form::Bare(key)),
-                    None => (media, String::new(), Form::Elsewhere),
+                    None => match ["source", media.url_key()].into_iter().find(|key| is_given(&entries, key)) {
+                        Some(key) => return Err(elsewhere_in_part(media, key)),
+                        None => (media, String::new(), Form::Elsewhere),
+                    },
                 }
             }
             PartType::InputAudio => match entries.shift_remove(kind) {
@@ -297,6 +300,14 @@ impl Media {
         }
         self.others.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
     }
+}
+
+/// The error for a source under a key that parts of this type do not have, such as Anthropic's: it would be lost.
+fn elsewhere_in_part(media: MediaKind, key: &str) -> String {
+    let (name, url_key) = (media.name(), media.url_key());
+    format!(
+        "a content part of type {name:?} has its source under {key:?}; write {{\"type\": {url_key:?}, {url_key:?}: {{\"url\": \"…\"}}}}, with a URL or \"data:…;base64,…\""
+    )
 }
 
 /// The object that contains a source, which comes first.

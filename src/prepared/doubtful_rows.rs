@@ -19,13 +19,11 @@ impl PreparedDataset {
         }
     }
 
-    /// Counts the columns that rows lack; none if such rows are rejected.
+    /// Counts the columns that rows lack, unless such rows are rejected.
     pub fn missing(&self) -> MissingColumns {
-        if self.options.strict {
-            return MissingColumns::default();
-        }
-        let fields = self.fields.iter().cloned().chain(self.kept.fields());
-        MissingColumns::new(fields.chain(self.dataset.expanded_columns()).collect())
+        let needed = || self.fields.iter().cloned().chain(self.kept.fields());
+        let needed = (!self.options.strict).then(needed).into_iter().flatten();
+        MissingColumns::new(needed.chain(self.dataset.expanded_columns()).collect())
     }
 
     /// Warnings at the end about columns that some rows lacked.
@@ -34,7 +32,8 @@ impl PreparedDataset {
     /// If no row has one: then the dataset file is for other rows.
     pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<Warning>> {
         let name = || Place::file(&self.dataset.name);
-        if let Some((field, warning)) = missing.everywhere() {
+        let expanded = self.dataset.expanded_columns();
+        if let Some((field, warning)) = missing.everywhere().filter(|(field, _)| !expanded.contains(field)) {
             let way_out = way_out!["use the column's name in the rows"];
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
                 true => Some(way_out),
@@ -52,7 +51,12 @@ impl PreparedDataset {
             let what = format!("{lacking} of {} {lack} the column {column:?}", counted(missing.rows(), "row"));
             Warning::new("missing-column", what).at(place.clone()).at(name())
         };
-        Ok(missing.somewhere().map(note).collect())
+        let unexpanded = missing.nowhere_found().filter(|field| expanded.contains(field)).map(|field| {
+            let what = format!("no row has the column {:?}, whose messages would be inserted", field.column);
+            Warning::new("missing-column", what).at(field.place.clone()).at(name())
+        });
+        let somewhere = missing.somewhere().filter(|(field, _)| !expanded.contains(field)).map(note);
+        Ok(somewhere.chain(unexpanded).collect())
     }
 
     /// A warning if a row lacks a column or loses turns, unless that is an error anyway, or if the templates write the

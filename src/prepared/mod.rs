@@ -106,7 +106,9 @@ impl PreparedDataset {
     }
 
     fn with_digest(mut dataset: Dataset, bytes: &[u8], options: &DatasetOptions) -> Result<Self> {
-        check_retriever(&dataset)?;
+        if options.num_fewshot != Some(0) {
+            check_retriever(&dataset)?;
+        }
         options.apply(&mut dataset)?;
         let judged = Judged::open(options, &mut dataset)?;
         options.apply_to_examples(&mut dataset)?;
@@ -283,7 +285,7 @@ fn check_retriever(dataset: &Dataset) -> Result<()> {
     if *names_retriever || task.ice_template.is_none() || task.prompt_template.is_none() {
         return Ok(());
     }
-    let what = "there is an ice_template, but no retriever, which chooses the examples";
+    let what = "there is an ice_template, but no retriever to choose the examples";
     let way_out =
         "add one, such as { type = \"FixKRetriever\", fix_id_list = [0] }, or { type = \"ZeroRetriever\" } for none";
     Err(ErrorKind::Dataset(what.into()).with_way_out(way_out)).at(*key_path).at(Place::file(name))

@@ -71,8 +71,8 @@ pub struct Scorer {
     pub pattern: Option<Pattern>,
     /// Which part of a reference is compared.
     pub reference_pattern: Option<Pattern>,
-    /// Whether a model's thoughts, up to `</think>`, are left out of its answer. Of thoughts that do not end, nothing is
-    /// left.
+    /// Whether a model's thoughts, up to `</think>`, are left out of its answer. An answer that begins with `<think>` and
+    /// has no end of thoughts is empty.
     pub strip_thoughts: bool,
 }
 
@@ -93,7 +93,7 @@ impl Scorer {
 
     /// Whether an answer equals one of the references, which are alternatives.
     pub fn score(&self, answer: &str, references: &[impl AsRef<str>]) -> Score {
-        let answer = if self.strip_thoughts { said(answer) } else { answer };
+        let answer = if self.strip_thoughts { without_thoughts(answer) } else { answer };
         let found = self.found(answer, self.pattern.as_ref());
         let is_correct = found.as_ref().is_some_and(|found| {
             references.iter().any(|reference| self.reference(reference.as_ref()).as_ref() == Some(found))
@@ -176,10 +176,4 @@ fn plain(text: &str, ignore_case: bool, ignore_punctuation: bool) -> Cow<'_, str
         text = kept.trim().to_owned().into();
     }
     text
-}
-
-/// What an answer says after its thoughts.
-fn said(answer: &str) -> &str {
-    let said = without_thoughts(answer);
-    if said.trim_start().starts_with("<think>") { "" } else { said }
 }

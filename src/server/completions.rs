@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
 use crate::error::{At, Result};
 use crate::server::keys::Keys;
@@ -76,7 +76,40 @@ struct Choice {
 
 #[derive(Deserialize)]
 struct Message {
-    content: Option<String>,
+    content: Option<MessageContent>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a text, or a list of parts")]
+enum MessageContent {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+struct Part {
+    text: Option<String>,
+}
+
+impl Message {
+    /// Its text, and what else it says: calls of tools, thoughts, a refusal. One that only has those has no text.
+    fn into_parts(self) -> (Option<String>, Map<String, Value>) {
+        let Self { content, mut others } = self;
+        others.retain(|key, value| key != "role" && !is_nothing(value));
+        let text = match content {
+            Some(MessageContent::Text(text)) => Some(text),
+            Some(MessageContent::Parts(parts)) => Some(parts.into_iter().filter_map(|part| part.text).collect()),
+            None => (!others.is_empty()).then(String::new),
+        };
+        (text, others)
+    }
+}
+
+/// What servers write for keys that a message does not have.
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_str().is_some_and(str::is_empty)
 }
 
 /// Dynamo's extension. It describes a choice only if there is exactly one.
@@ -94,7 +127,8 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let is_only = choices.len() == 1;
     let nvext: NvExt = keys.get("nvext")?.unwrap_or_default();
     let answers = choices.into_iter().enumerate().map(|(i, choice)| {
-        let text = choice.text.or(choice.message.and_then(|message| message.content));
+        let (of_message, message) = choice.message.map(Message::into_parts).unwrap_or_default();
+        let text = choice.text.or(of_message);
         let nvext = if is_only { nvext.clone() } else { NvExt::default() };
         let token_ids = choice.token_ids.or(nvext.completion_token_ids);
         // TensorRT-LLM sends an empty text with ids.
@@ -106,6 +140,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
             prompt_logprobs: all(choice.prompt_logprobs).or_else(|| answer.prompt_logprobs.clone()),
             token_ids,
             text,
+            message,
             finish_reason: choice.finish_reason,
             stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason),
             ..answer.clone()

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::server::{EngineAnswer, StopReason};
 use crate::stop::{Completion, Stop};
@@ -33,6 +34,9 @@ pub struct TrimmedAnswer<'a> {
     pub token_ids: Option<Vec<TokenId>>,
     /// The text before the stop.
     pub text: String,
+    /// What the message of a chat has besides its role and content, such as `tool_calls` and `reasoning_content`.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub message: Map<String, Value>,
     /// `stop` if it ends at a stop. Otherwise what the engine reported, such as `stop`, `length` or `abort`; `length`
     /// if it reported nothing, `error` if there is no answer.
     pub finish_reason: Cow<'a, str>,
@@ -93,6 +97,7 @@ impl<'a> TrimmedAnswer<'a> {
             columns: None,
             token_ids: None,
             text,
+            message: Map::new(),
             finish_reason: if stop.is_some() { "stop" } else { "length" }.into(),
             stop,
             engine: None,
@@ -106,7 +111,7 @@ impl<'a> TrimmedAnswer<'a> {
 
     /// Adds what the engine reported.
     pub(super) fn of_engine(self, answer: EngineAnswer<'a>) -> Self {
-        let EngineAnswer { id, repeat, turn, choice, columns, finish_reason, stop_reason, error, .. } = answer;
+        let EngineAnswer { id, repeat, turn, choice, columns, message, finish_reason, stop_reason, error, .. } = answer;
         let is_reported = finish_reason.is_some() || stop_reason.is_some();
         let reason = match &finish_reason {
             _ if error.is_some() => "error".into(),
@@ -114,6 +119,6 @@ impl<'a> TrimmedAnswer<'a> {
             _ => self.finish_reason,
         };
         let engine = is_reported.then_some(Reported { finish_reason, stop_reason });
-        Self { id, repeat, turn, choice, columns, finish_reason: reason, engine, error, ..self }
+        Self { id, repeat, turn, choice, columns, message, finish_reason: reason, engine, error, ..self }
     }
 }

@@ -8,9 +8,13 @@ use crate::tokenizer::{TokenId, Tokenizer};
 /// The end of a model's thoughts.
 const END_OF_THOUGHTS: &str = "</think>";
 
-/// A model's text after its thoughts, if it had any.
+/// A model's text after its thoughts, if it had any: nothing if it begins to think and does not end.
 pub(crate) fn without_thoughts(text: &str) -> &str {
-    text.rsplit_once(END_OF_THOUGHTS).map_or(text, |(_, said)| said.trim_start_matches('\n'))
+    match text.rsplit_once(END_OF_THOUGHTS) {
+        Some((_, said)) => said.trim_start_matches('\n'),
+        None if text.trim_start().starts_with("<think>") => "",
+        None => text,
+    }
 }
 
 /// What becomes of reserved tokens in an answer if the template works on text.

@@ -68,7 +68,7 @@ pub(crate) struct ScoreArgs {
 
     /// Leave a model's thoughts, up to `</think>`, out of its answer
     ///
-    /// Of thoughts that do not end, nothing is left.
+    /// An answer that begins with `<think>` and has no `</think>` counts as empty.
     #[arg(long, help_heading = COMPARISON)]
     pub(crate) strip_thoughts: bool,
 

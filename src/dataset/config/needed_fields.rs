@@ -14,7 +14,7 @@ impl Dataset {
         fields.filter(|field| self.takes(&field.column)).map(|field| self.located(name, field)).collect()
     }
 
-    /// The columns whose lists become messages, of which at least one row must have each, with their key paths.
+    /// The columns whose lists become messages, with their key paths. A row may lack them.
     pub fn expanded_columns(&self) -> Vec<TemplateField> {
         let Some((name, template)) = self.own_template() else { return Vec::new() };
         template.expanded().into_iter().map(|field| self.located(name, field)).collect()

@@ -82,7 +82,8 @@ impl RowPrompter {
         self
     }
 
-    /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the end of `ids`
+    /// The prompts of a row: one, one for each label, or one for each turn, up to the first turn whose answer the next ones
+    /// need (see [`RowPrompt::needs_answer`]). Examples are dropped from the end of `ids`
     /// until `excess`, which tells by how many tokens a prompt is too long, returns 0, see
     /// [`FewShotPrompter::prompt`](crate::dataset::FewShotPrompter::prompt).
     ///
@@ -116,7 +117,10 @@ impl RowPrompter {
         let wanted = ids.len();
         match kind {
             InferencerKind::Chat | InferencerKind::Turns => {
-                turns(self.plan(row, ids, excess)?, &self.dataset.max_out_len(row)?, &self.room())
+                let plan = self.plan_with(row, &mut ids, excess)?;
+                let prompts = turns(plan, &self.dataset.max_out_len(row)?, &self.room())?;
+                let examples_left_out = wanted - ids.len();
+                Ok(prompts.into_iter().map(|prompt| RowPrompt { examples_left_out, ..prompt }).collect())
             }
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
                 let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
@@ -161,11 +165,21 @@ impl RowPrompter {
         mut ids: Vec<i64>,
         excess: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
+        self.plan_with(row, &mut ids, excess)
+    }
+
+    /// The same; examples that do not fit are removed from `ids`.
+    fn plan_with(
+        &mut self,
+        row: &Row,
+        ids: &mut Vec<i64>,
+        excess: impl FnMut(&Conversation) -> Result<usize>,
+    ) -> Result<TurnPlan> {
         let dataset = Arc::clone(&self.dataset);
         let Inferencer { kind, infer_mode, .. } = dataset.inferencer;
         let dialogue = match kind {
             InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
-            InferencerKind::Turns => self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?,
+            InferencerKind::Turns => self.shots.prompt(&dataset.task, row, ids, Asked::Answer, excess)?,
             _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer generate turn by turn")),
         };
         TurnPlan::new(dialogue, infer_mode)

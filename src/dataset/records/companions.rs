@@ -1,11 +1,10 @@
 //! The columns of a table that say more of the conversation in another column.
 
-/// The keys that a record may have beside its conversation, which say more of it.
-pub const COMPANIONS: [&str; 12] = [
+/// The keys that a record may have beside a list of messages, which say more of it.
+const OF_MESSAGES: [&str; 11] = [
     "add_generation_prompt",
     "audios",
     "chat_template_kwargs",
-    "completion",
     "continue_final_message",
     "documents",
     "functions",
@@ -15,6 +14,21 @@ pub const COMPANIONS: [&str; 12] = [
     "tools",
     "videos",
 ];
+
+/// The columns of a table that say more of the conversations in this column: texts, or lists of messages.
+///
+/// ```
+/// use metatok::dataset::records::companions;
+///
+/// assert!(companions("messages", false).any(|name| name == "tools"));
+/// assert!(companions("prompt", true).eq(["completion"]));
+/// assert_eq!(companions("question", true).count(), 0);
+/// ```
+pub fn companions(column: &str, is_text: bool) -> impl Iterator<Item = &'static str> + use<> {
+    let of_messages: &[&str] = if is_text { &[] } else { &OF_MESSAGES };
+    let completion = (column == "prompt").then_some("completion");
+    of_messages.iter().copied().chain(completion)
+}
 
 /// The key of a record for the conversation that a table has in this column: a text or a list of messages.
 ///

@@ -265,14 +265,27 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
         if body.has("messages") {
             no_other_prompt(&body)?;
         }
-        let sampling_keys = SAMPLING.into_iter().filter(|key| body.has(key)).collect();
-        Ok(Record { tools, sampling_keys, ..messages(&body)? })
+        let sampling_keys = body.unread(&SAMPLING);
+        Ok(Record { tools, is_completion_request: !body.has("messages"), sampling_keys, ..messages(&body)? })
     };
     read().at("body")
 }
 
 /// How the answer to a request is sampled.
-const SAMPLING: [&str; 6] = ["max_completion_tokens", "max_tokens", "seed", "stop", "temperature", "top_p"];
+const SAMPLING: [&str; 12] = [
+    "frequency_penalty",
+    "max_completion_tokens",
+    "max_tokens",
+    "min_p",
+    "n",
+    "presence_penalty",
+    "repetition_penalty",
+    "seed",
+    "stop",
+    "temperature",
+    "top_k",
+    "top_p",
+];
 
 /// Turns of the user and the assistant, without their roles.
 fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {

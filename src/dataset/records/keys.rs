@@ -1,5 +1,7 @@
 //! The keys of a record that any format reads, each with its value as raw JSON.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess};
@@ -9,7 +11,7 @@ use crate::dataset::records::parse_error::parse_error;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 46] = [
+const KNOWN: [&str; 40] = [
     "add_generation_prompt",
     "audios",
     "body",
@@ -31,8 +33,6 @@ const KNOWN: [&str; 46] = [
     "images",
     "input",
     "instruction",
-    "max_completion_tokens",
-    "max_tokens",
     "messages",
     "method",
     "output",
@@ -43,14 +43,10 @@ const KNOWN: [&str; 46] = [
     "response",
     "role",
     "section",
-    "seed",
-    "stop",
     "system",
     "system_prompt",
-    "temperature",
     "text",
     "tools",
-    "top_p",
     "turns",
     "from",
     "url",
@@ -157,6 +153,12 @@ impl<'a> Keys<'a> {
             };
         }
         Ok(["custom_id", "conversation_id", "prompt_id"].iter().find_map(|key| self.raw(key).filter(is_id)))
+    }
+
+    /// Those of these keys that it has with a value other than null, although no format reads them.
+    pub(crate) fn unread<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
+        let all: HashMap<Cow<'_, str>, Option<IgnoredAny>> = serde_json::from_str(self.object).unwrap_or_default();
+        names.iter().copied().filter(|name| all.get(*name).is_some_and(Option::is_some)).collect()
     }
 
     /// The keys that it has, for an error: known or not, quoted.

@@ -20,7 +20,7 @@ mod reader;
 mod reads_for;
 mod record;
 
-pub use companions::{COMPANIONS, conversation_key};
+pub use companions::{companions, conversation_key};
 pub use input_format::InputFormat;
 pub(crate) use keys::Keys;
 pub use keys::is_record_key;

@@ -19,6 +19,8 @@ pub struct Record<'a> {
     /// The descriptions of tools, as JSON. Only a reader for servers
     /// ([`ReadsFor::Server`](crate::dataset::records::ReadsFor::Server)) accepts them.
     pub tools: Option<String>,
+    /// Whether it is a request for a text's completion, to which servers apply no template.
+    pub is_completion_request: bool,
     /// The keys of a request that say how its answer is sampled. They are not read.
     pub sampling_keys: Vec<&'static str>,
 }
@@ -38,6 +40,7 @@ impl<'a> Record<'a> {
             completion: None,
             completion_messages: None,
             tools: None,
+            is_completion_request: false,
             sampling_keys: Vec::new(),
         }
     }

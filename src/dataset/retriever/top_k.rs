@@ -8,8 +8,8 @@ use crate::dataset::retriever::{Examples, Retriever};
 use crate::dataset::source::{Line, Lines};
 use crate::error::{At, ErrorKind, Place, Result, counted};
 
-/// A longer line is no list of examples.
-const LONGEST_LINE: usize = 1 << 20;
+/// A longer line is not read.
+const LONGEST_LINE: usize = 64 << 20;
 
 /// The first numbers of each line of a file of JSON lists, one line for each row.
 pub(crate) struct TopK {
@@ -29,18 +29,22 @@ impl TopK {
 }
 
 impl Retriever for TopK {
-    fn retrieve(&mut self, _: usize) -> Result<Examples> {
-        self.next().at(Place::file(&self.name))
+    fn retrieve(&mut self, index: usize) -> Result<Examples> {
+        self.next(index).at(Place::file(&self.name))
     }
 }
 
 impl TopK {
-    fn next(&mut self) -> Result<Examples> {
+    fn next(&mut self, index: usize) -> Result<Examples> {
         self.bytes.clear();
         let line = self.lines.next_into(&mut self.bytes)?.ok_or_else(|| {
             ErrorKind::Row("the neighbours file has no line for this row".into())
                 .with_way_out("the file needs one for each row of the test set")
         })?;
+        if line.number != index as u64 + 1 {
+            let what = "the neighbours file has a blank line, so that its lines are not those of the rows";
+            return Err(ErrorKind::Row(what.into())).at(Place::line(index as u64 + 1));
+        }
         self.ids(&line).at(&line)
     }
 

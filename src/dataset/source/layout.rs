@@ -42,7 +42,8 @@ pub(super) fn layout<R: BufRead>(reader: &mut R, head: &mut Vec<u8>, holds: Hold
             let mut scan = Scan::default();
             let Some(end) = ahead.end(first, &mut scan, false)? else {
                 // The file breaks off within its first record.
-                let is_broken_list = ahead.head[first] == b'{' && !ahead.is_one_line(start)?;
+                let is_alone = ahead.head[start..first].contains(&b'\n');
+                let is_broken_list = is_alone && ahead.head[first] == b'{' && !ahead.is_one_line(start)?;
                 return Ok(if is_broken_list { Layout::Items } else { Layout::Lines });
             };
             let first = &ahead.head[first..end];

@@ -44,15 +44,22 @@ impl<'r> RawRecord<'r> {
     /// The same as for [`Row::from_json`].
     pub fn row(self) -> Result<Cow<'r, Row>> {
         match self {
-            Self::Json(json) if json.trim_start().starts_with(char::is_alphanumeric) => {
+            Self::Json(json) if looks_like_csv(json) => {
                 let what = "a row must be a JSON object, such as {\"question\": \"…\"}";
-                let way_out = "the name of a CSV or TSV file must end in .csv or .tsv";
+                let way_out = "if this is CSV or TSV, give it as a file whose name ends in .csv or .tsv";
                 Err(ErrorKind::Parse(what.into()).with_way_out(way_out))
             }
             Self::Json(json) => Row::from_json(json).map(Cow::Owned),
             Self::Row(row) => Ok(Cow::Borrowed(row)),
         }
     }
+}
+
+/// Whether a line that is no JSON has several values.
+fn looks_like_csv(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with(char::is_alphanumeric) && line.contains([',', '\t'])
+        || line.starts_with('"') && (line.contains("\",") || line.contains("\"\t"))
 }
 
 impl<'r> From<&'r str> for RawRecord<'r> {

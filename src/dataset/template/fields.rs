@@ -107,8 +107,13 @@ impl MissingColumns {
 
     /// The first field whose column no row has, and the error for it.
     pub fn everywhere(&self) -> Option<(&TemplateField, Warning)> {
-        let (field, _) = self.lacking().find(|(_, rows)| *rows == self.rows)?;
+        let field = self.nowhere_found().next()?;
         Some((field, field.missing(&self.known)))
+    }
+
+    /// The fields whose columns no row has.
+    pub(crate) fn nowhere_found(&self) -> impl Iterator<Item = &TemplateField> {
+        self.lacking().filter(|(_, rows)| *rows == self.rows).map(|(field, _)| field)
     }
 
     /// The fields whose columns some rows lack, and how many rows do.

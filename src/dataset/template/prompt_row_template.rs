@@ -137,7 +137,7 @@ pub(super) const RAW_KIND: TemplateKind = TemplateKind { class: "RawPromptTempla
 
 fn read(template: &Value, mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>> {
     let (ice_token, sep_token) = (keys.text("ice_token"), keys.text("sep_token"));
-    check_lists(template)?;
+    check_keys(template)?;
     let mut read = PromptTemplate::new(template, ice_token.as_deref(), sep_token.as_deref())?;
     read.substitution = keys.substitution;
     // Keys of files are strings, whatever type the labels of the rows have.
@@ -149,18 +149,31 @@ fn read(template: &Value, mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>
     Ok(read.into())
 }
 
-/// Rejects lists where templates for labels are. The reference only does so once a row has that label.
-fn check_lists(template: &Value) -> Result<()> {
+/// Rejects a dialogue with an unknown key, which would be one label among others, and lists in place of templates. The
+/// reference only does so once a row has that label.
+fn check_keys(template: &Value) -> Result<()> {
     let Value::Dict(entries) = template else { return Ok(()) };
-    let Some((key, _)) = entries.iter().find(|(_, value)| matches!(value, Value::List(_))) else { return Ok(()) };
-    let key = key.text();
-    let what = match SECTIONS.iter().find(|section| is_misspelt(&key, section)) {
-        _ if Dialogue::is_one(entries) => return Ok(()),
+    if Dialogue::is_one(entries) {
+        return Ok(());
+    }
+    let is_section = |key: &str| SECTIONS.contains(&key);
+    let unknown = |key: &str| match SECTIONS.iter().find(|section| is_misspelt(key, section)) {
         Some(section) => format!("unknown key `{key}`; did you mean `{section}`?"),
-        None if key == "messages" => {
-            "messages stand in place of template, not within it: write prompt_template = { messages = [ … ] }".into()
-        }
-        None => format!("{key}: a list is not a template; write {{round = [ … ]}}"),
+        None => format!("unknown key `{key}`; a dialogue has begin, round and end"),
     };
-    Err(template_error(&what)).at("template")
+    let keys = || entries.iter().map(|(key, value)| (key.text(), matches!(value, Value::List(_))));
+    let is_dialogue = keys().any(|(key, is_list)| is_list && is_section(&key));
+    let what = keys().find_map(|(key, is_list)| match (is_dialogue, is_list) {
+        (true, _) => (!is_section(&key)).then(|| unknown(&key)),
+        (false, false) => None,
+        (false, true) if key == "messages" => Some(
+            "messages stand in place of template, not within it: write prompt_template = { messages = [ … ] }".into(),
+        ),
+        (false, true) if SECTIONS.iter().any(|section| is_misspelt(&key, section)) => Some(unknown(&key)),
+        (false, true) => Some(format!("{key}: a list is not a template; write {{round = [ … ]}}")),
+    });
+    match what {
+        Some(what) => Err(template_error(&what)).at("template"),
+        None => Ok(()),
+    }
 }
