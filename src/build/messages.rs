@@ -101,7 +101,7 @@ impl MessagesForm {
         }
         for message in &mut messages {
             if let Content::Parts(parts) = &mut message.content {
-                *parts = std::mem::take(parts).into_iter().map(ContentPart::without_null_keys).collect();
+                *parts = std::mem::take(parts).into_iter().map(ContentPart::for_server).collect();
             }
         }
         // As in token ids, the model's next turn is left to it. The turns of a list end there already.

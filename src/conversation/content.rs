@@ -339,14 +339,14 @@ impl<'de> Deserialize<'de> for ContentPart {
 }
 
 impl ContentPart {
-    /// Without keys that are null: tables have all keys of all parts in each of them, and servers refuse some.
-    pub(crate) fn without_null_keys(self) -> Self {
+    /// As servers with OpenAI's API take it: media by URL, and no keys that are null, which tables have and servers refuse.
+    pub(crate) fn for_server(self) -> Self {
         match self {
             Self::Text(TextPart { text, mut others }) => {
                 others.retain(|_, value| !value.is_null());
                 Self::Text(TextPart { text, others })
             }
-            Self::Media(media) => Self::Media(media.without_null_keys()),
+            Self::Media(media) => Self::Media(media.for_server()),
             Self::Ids(_) => self,
             Self::Other(mut keys) => {
                 keys.retain(|_, value| !value.is_null());

@@ -272,9 +272,13 @@ impl Media {
         Ok(Self { kind: media, source, form, others: entries })
     }
 
-    pub(super) fn without_null_keys(mut self) -> Self {
+    /// As servers with OpenAI's API take it.
+    pub(super) fn for_server(mut self) -> Self {
         self.others.retain(|_, value| !value.is_null());
-        self
+        match self.form {
+            Form::Bare(key) if key != BASE64 => self.to_url(),
+            _ => self,
+        }
     }
 
     pub(super) fn write<M: SerializeMap>(&self, map: &mut M) -> std::result::Result<(), M::Error> {

@@ -31,6 +31,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Messages | InputFormat::Auto => messages(keys),
         InputFormat::Sharegpt => with_system(listed(keys, "conversations")?, keys),
         InputFormat::Alpaca => alpaca(keys),
+        InputFormat::PromptCompletion if !keys.has("completion") => answered(keys, "response", None),
         InputFormat::PromptCompletion => answered(keys, "completion", None),
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
         InputFormat::OpenaiBatch => request(keys, reads_for),

@@ -108,7 +108,7 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         ]));
     } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
         InputFormat::Alpaca
-    } else if has(&["prompt", "completion"]) {
+    } else if has(&["prompt", "completion"]) || are_alike(keys, "prompt", "response") {
         InputFormat::PromptCompletion
     } else if has(&["prompt"]) && !keys.begins("prompt", '{') {
         InputFormat::Messages
@@ -119,6 +119,11 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     } else {
         return Err(nothing_fits(keys));
     })
+}
+
+/// Whether a record has both keys, with two texts or two lists.
+fn are_alike(keys: &Keys<'_>, one: &str, other: &str) -> bool {
+    ['"', '['].into_iter().any(|begin| keys.begins(one, begin) && keys.begins(other, begin))
 }
 
 /// An error with the keys that a record has, and those that it could have.

@@ -272,6 +272,9 @@ fn ambiguous(chat: Chat<'_>) -> crate::Error {
         .with_way_out(way_out!["if you trust the conversation, use ", Setting::CONTENT.set_to("trusted")])
 }
 
+/// What an answer may say besides its content.
+const OF_ANSWERS: [&str; 4] = ["tool_calls", "function_call", "reasoning_content", "refusal"];
+
 impl Renderer for ChatTemplateRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
         self.write(Chat::of(conversation, &self.added, mode == Mode::Generate)?, segments).map(|_| ())
@@ -303,9 +306,11 @@ impl Renderer for ChatTemplateRenderer {
             let given = given.chain(chat.chat_template_kwargs.keys().map(String::as_str));
             omissions.unread.extend(given.filter(|key| !reads(key)));
         }
-        let calls = |message: &ChatMessage| message.others.get("tool_calls").is_some_and(|calls| !calls.is_null());
-        if conversation.messages().unwrap_or_default().iter().any(calls) && !reads("tool_calls") {
-            omissions.unread.push("tool_calls");
+        for key in OF_ANSWERS {
+            let is_given = |message: &ChatMessage| message.others.get(key).is_some_and(|value| !value.is_null());
+            if conversation.messages().unwrap_or_default().iter().any(is_given) && !reads(key) {
+                omissions.unread.push(key);
+            }
         }
         let tools = if let Conversation::Chat(chat) = conversation { chat.tools.as_ref() } else { None };
         let (forms, render) = self.forms(tools);
