@@ -45,7 +45,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             counted(all as usize, "generated conversation"),
             causes(diff.causes()),
         );
-        let help = "`metatok diff` shows the first difference of each cause; if they are intended, allow this lint";
+        let help = "`metatok diff --content trusted` shows the first difference of each cause; if they are intended, allow this lint";
         findings.add("meta_template", message, help);
     }
     Ok(())

@@ -25,6 +25,9 @@ pub(crate) fn truncation() -> impl TypedValueParser<Value = Truncation> {
 pub(crate) fn output_file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.to_str() {
         Some("-") => Err("results go to standard output without this option; remove it"),
+        Some(name) if [".gz", ".zst"].iter().any(|end| name.ends_with(end)) => {
+            Err("results are not compressed; choose another name, or pipe them into gzip or zstd")
+        }
         _ => Ok(path),
     })
 }
