@@ -58,7 +58,8 @@ fn no_answer() -> crate::Error {
 }
 
 fn unknown(keys: &Keys<'_>) -> crate::Error {
-    let names: Vec<String> = keys.names().map(|name| format!("{name:?}")).collect();
+    let name = |name: &str| if keys.has(name) { format!("{name:?}") } else { format!("{name:?} (null)") };
+    let names: Vec<String> = keys.names().map(name).collect();
     let what = match names.as_slice() {
         [] => "it has no keys".to_owned(),
         [name] => format!("it has only the key {name}"),
