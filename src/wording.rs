@@ -98,6 +98,12 @@ pub(crate) fn is_misspelt(key: &str, known: &str) -> bool {
     key != known && strsim::damerau_levenshtein(key, known) <= 2
 }
 
+/// Whether a word is another with one letter too many, too few, wrong or in the wrong place: where most words are meant as they
+/// are.
+pub(crate) fn is_one_typo(word: &str, known: &str) -> bool {
+    strsim::damerau_levenshtein(word, known) == 1
+}
+
 /// The known key of which an unknown one is a misspelling, from serde's list of what it expected.
 fn meant(unknown: &str) -> Option<(&str, &str)> {
     let (key, expected) = unknown.strip_prefix('`')?.split_once("`, expected ")?;

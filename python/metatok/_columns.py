@@ -26,17 +26,24 @@ def conversations(rows: Mapping[str, Any], column: str) -> Iterable[object]:
     more = {name: values for name, values in more.items() if any(value is not None for value in values)}
     if not more:
         return said
-    return [_record(one, column, {name: values[row] for name, values in more.items()}) for row, one in enumerate(said)]
+    kinds = {is_text: _Kind(column, is_text, more) for is_text in (False, True)}
+    return [kinds[isinstance(one, str)].record(one, row) for row, one in enumerate(said)]
 
 
-def _record(said: object, column: str, more: Mapping[str, object]) -> object:
-    # A record of its own says everything.
-    if isinstance(said, Mapping):
-        return said
-    is_text = isinstance(said, str)
-    known = _metatok.companions(column, is_text)
-    given = {name: value for name, value in more.items() if name in known and value is not None}
-    return {_metatok.conversation_key(column, is_text): said, **given}
+class _Kind:
+    """What records of a column of texts, or of lists, are made of."""
+
+    def __init__(self, column: str, is_text: bool, more: Mapping[str, list[Any]]) -> None:
+        known = _metatok.companions(column, is_text)
+        self._more = {name: values for name, values in more.items() if name in known}
+        self._key = _metatok.conversation_key(column, is_text)
+
+    def record(self, said: object, row: int) -> object:
+        # A record of its own says everything.
+        if isinstance(said, Mapping):
+            return said
+        given = {name: values[row] for name, values in self._more.items() if values[row] is not None}
+        return {self._key: said, **given}
 
 
 def _batched(column: Any, name: str) -> Iterable[object]:

@@ -83,6 +83,7 @@ class Building:
         return_tensors: str = "np",
         dtype: Any = "int64",
         threads: int | None = None,
+        _first: int = 0,
         **budget: Unpack[Limits],
     ) -> Batch:
         """Builds prompts on all cores and puts them side by side, as ``model.generate(**batch)`` takes them.
@@ -103,16 +104,22 @@ class Building:
             InputError: as for :meth:`build_all`.
             UsageError: if the tokenizer has no padding token.
         """
-        return self._batch(
-            conversations,
-            0,
-            padding_side=padding_side,
-            pad_to_multiple_of=pad_to_multiple_of,
-            return_tensors=return_tensors,
-            dtype=dtype,
-            threads=threads,
-            **budget,
+        if return_tensors not in ("np", "pt"):
+            raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
+        if not isinstance(dtype, str):
+            dtype = np.dtype(dtype).name
+        multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
+        ids, mask, labels = self._core.build_padded(
+            several(conversations), padding_side, multiple, dtype, threads, limits_of(budget), _first
         )
+        batch = Batch(input_ids=ids, attention_mask=mask)
+        if labels is not None:
+            batch["labels"] = labels
+        if return_tensors == "np":
+            return batch
+        import torch
+
+        return Batch({name: torch.from_numpy(array) for name, array in batch.items()})
 
     def iter_batches(self, conversations: Iterable[object], batch_size: int, **options: Unpack[BatchOptions]) -> Iterator[Batch]:
         """Batches of an iterable of any length, one after the other; only one is in memory.
@@ -133,38 +140,8 @@ class Building:
     def _batches(self, rest: Iterator[object], batch_size: int, options: BatchOptions) -> Iterator[Batch]:
         built = 0
         while chunk := list(islice(rest, batch_size)):
-            yield self._batch(chunk, built, **options)
+            yield self.build_batch(chunk, _first=built, **options)
             built += len(chunk)
-
-    def _batch(
-        self,
-        conversations: Iterable[object],
-        first: int,
-        *,
-        padding_side: str = "left",
-        pad_to_multiple_of: int | None = None,
-        return_tensors: str = "np",
-        dtype: Any = "int64",
-        threads: int | None = None,
-        **budget: Unpack[Limits],
-    ) -> Batch:
-        """A batch whose first conversation has this number in messages."""
-        if return_tensors not in ("np", "pt"):
-            raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
-        if not isinstance(dtype, str):
-            dtype = np.dtype(dtype).name
-        multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
-        ids, mask, labels = self._core.build_padded(
-            several(conversations), padding_side, multiple, dtype, threads, limits_of(budget), first
-        )
-        batch = Batch(input_ids=ids, attention_mask=mask)
-        if labels is not None:
-            batch["labels"] = labels
-        if return_tensors == "np":
-            return batch
-        import torch
-
-        return Batch({name: torch.from_numpy(array) for name, array in batch.items()})
 
     def map(self, column: str = "messages", **budget: Unpack[Limits]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         """A function for ``datasets.Dataset.map(..., batched=True)``, which adds ``input_ids``. It can be pickled.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -115,8 +115,9 @@ class Prompt:
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
 
-    def __getitem__(self, at: SupportsIndex | slice) -> Any:
-        return self.input_ids[at] if isinstance(at, slice) else int(self.input_ids[at])
+    def __getitem__(self, at: Any) -> Any:
+        found = self.input_ids[at]
+        return int(found) if np.ndim(found) == 0 else found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         ids = self.input_ids if dtype is None else self.input_ids.astype(dtype, copy=False)

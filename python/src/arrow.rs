@@ -20,7 +20,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::at_least_one::Threads;
 use crate::builder::{Builder, budget_of};
-use crate::column::{Column, RecordForm, Records, Texts};
+use crate::column::{Column, RecordForm, Records, Texts, is_text};
 use crate::conversation::{Reader, Said};
 use crate::error::{OrRaise, exception};
 
@@ -58,7 +58,7 @@ pub(crate) fn build_arrow(
     let keep = keep.map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
     let fields = fields(ids_column, keep.iter().map(|&kept| schema.field(kept).clone())).or_raise(py)?;
     let form = RecordForm::default();
-    let is_text = matches!(schema.field(said).data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let is_text = is_text(schema.field(said).data_type());
     let more: Vec<usize> = companions(column, is_text).filter_map(|name| schema.index_of(name).ok()).collect();
     let columns = batches.iter().map(|batch| {
         let of = |at: usize| (&schema.fields()[at], batch.column(at));

@@ -132,6 +132,14 @@ fn may_be_said(kind: &DataType) -> bool {
     }
 }
 
+/// Whether values of this type are texts, or bytes that may be.
+pub(crate) fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text(values),
+        kind => kind.is_string() || kind.is_binary() || matches!(kind, DataType::FixedSizeBinary(_)),
+    }
+}
+
 /// Lists of structs that have nothing but a role and a content, both strings.
 pub(crate) struct Messages<'a> {
     offsets: Offsets<'a>,

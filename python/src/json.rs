@@ -22,8 +22,8 @@ pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(object, 0).map_err(|failed| failed.raise(object.py()))
 }
 
-/// The same for a record: an object with keys, of which only some are read. What pandas has in place of a missing
-/// value is null, and so is whatever other keys have. None if it is no such object.
+/// The same for a record or a row: an object with keys, of which only some are read. Other keys are null, and a key with what
+/// pandas has in place of a missing value is left out. None if it is no such object.
 ///
 /// # Errors
 /// As for [`to_json`].
@@ -31,13 +31,16 @@ pub(crate) fn keys_to_json(object: &Bound<'_, PyAny>, is_read: impl Fn(&str) -> 
     let Some(keys) = keys(object)? else { return Ok(None) };
     let entry = |(key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let key = key_of(&key)?;
-        let item = match is_read(&key) && !is_missing(&item) {
+        if is_missing(&item) {
+            return Ok(None);
+        }
+        let item = match is_read(&key) {
             true => value(&item, 1).map_err(|failed| failed.within(&format!(".{key}")))?,
             false => Value::Null,
         };
-        Ok((key, item))
+        Ok(Some((key, item)))
     };
-    let map = keys.iter().map(entry).collect::<Result<_, Failed>>();
+    let map = keys.iter().filter_map(|pair| entry(pair).transpose()).collect::<Result<_, Failed>>();
     map.map(|map| Some(Value::Object(map))).map_err(|failed| failed.raise(object.py()))
 }
 

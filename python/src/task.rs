@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use crate::at_least_one::Threads;
 use crate::builder::Builder;
 use crate::error::{OrRaise, warn};
-use crate::json::to_json;
+use crate::json::{keys_to_json, to_json};
 use crate::objects::{data, to_python};
 use crate::setting_name::setting_name;
 
@@ -201,13 +201,15 @@ impl Task {
 
 /// A row, which has this number.
 fn of_row(row: &Bound<'_, PyAny>, number: usize) -> PyResult<Value> {
-    let json = to_json(row).map_err(|error| match error.value(row.py()).call_method1("_at_row", (number,)) {
-        Ok(error) => PyErr::from_value(error),
-        Err(_) => error,
+    let json = keys_to_json(row, |_| true).map_err(|error| {
+        match error.value(row.py()).call_method1("_at_row", (number,)) {
+            Ok(error) => PyErr::from_value(error),
+            Err(_) => error,
+        }
     })?;
     match json {
-        Value::Object(_) => Ok(json),
-        _ => Err(PyTypeError::new_err(format!("row {number} must be a dict, not {}", row.get_type().qualname()?))),
+        Some(json) => Ok(json),
+        None => Err(PyTypeError::new_err(format!("row {number} must be a dict, not {}", row.get_type().qualname()?))),
     }
 }
 

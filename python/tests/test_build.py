@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,7 @@ def test_a_prompt_is_a_sequence_of_ids(builder: PromptBuilder) -> None:
     prompt = builder.build(HI)
     assert list(prompt) == prompt.tolist() and prompt[0] == prompt.tolist()[0]
     assert prompt[-3:].tolist() == prompt.tolist()[-3:]
+    assert prompt[[0, 1]].tolist() == prompt.tolist()[:2] and type(prompt[0]) is int
 
 
 def test_batches_take_types_of_numpy(builder: PromptBuilder) -> None:
@@ -169,7 +171,8 @@ def test_batches_of_a_stream_number_their_conversations_on(builder: PromptBuilde
     assert caught.value.place == {"conversation": 5, "message": 0}
     with pytest.raises(TypeError) as wrong:
         list(builder.iter_batches(iter([HI] * 5 + [[{"role": "user", "content": b""}]]), 2))
-    assert getattr(wrong.value, "__notes__", ["conversation 5"]) == ["conversation 5"]
+    # Python 3.10 has no notes.
+    assert sys.version_info < (3, 11) or wrong.value.__notes__ == ["conversation 5"]
     with pytest.raises(metatok.UsageError, match="batch_size is 0"):
         builder.iter_batches([HI], 0)
 

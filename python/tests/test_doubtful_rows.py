@@ -72,6 +72,13 @@ def test_full_rows_are_not_warned_about(builder: PromptBuilder) -> None:
         assert builder.task(CFG).build([]) == []
 
 
+def test_missing_values_of_pandas_are_missing_columns(builder: PromptBuilder) -> None:
+    task, nan = builder.task(CFG), float("nan")
+    assert task.prompts({**FULL, "unread": nan})[0].text == task.prompts(FULL)[0].text
+    with pytest.warns(metatok.MetatokWarning, match='1 of 2 rows lacks the column "hint"'):
+        task.build([FULL, {**FULL, "hint": nan}])
+
+
 @pytest.mark.parametrize("rows", [FULL, "rows.jsonl", b"rows", None, 3])
 def test_one_row_is_no_list_of_rows(builder: PromptBuilder, rows: Any) -> None:
     with pytest.raises(TypeError, match="a list of rows"):

@@ -113,7 +113,9 @@ def test_other_columns_of_texts_are_left_alone() -> None:
     rows = {"rejected": ["BAD."], "completion": ["GOOD."], "system": ["Be brief."], "tools": [[TOOL]]}
     expected = builder.build("BAD.").tolist()
     assert [ids.tolist() for ids in builder.map("rejected")(rows)["input_ids"]] == [expected]
-    assert pa.table(builder.build_arrow(pa.table(rows), "rejected"))["input_ids"].to_pylist() == [expected]
+    for kind in (pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())):
+        table = pa.table({**rows, "rejected": pa.array(rows["rejected"]).cast(kind)})
+        assert pa.table(builder.build_arrow(table, "rejected"))["input_ids"].to_pylist() == [expected]
 
 
 def test_a_completion_is_scored_after_its_prompt() -> None:

@@ -6,7 +6,7 @@ use crate::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::dialect::Model;
 use crate::diff::{Cause, Diff};
-use crate::error::{Result, counted};
+use crate::error::{Result, Setting, counted, way_out};
 
 pub(super) const LINT: Lint = Lint {
     code: "differs-from-chat-template",
@@ -45,7 +45,11 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             counted(all as usize, "generated conversation"),
             causes(diff.causes()),
         );
-        let help = "`metatok diff --content trusted` shows the first difference of each cause; if they are intended, allow this lint";
+        let help = way_out![
+            "`metatok diff` with ",
+            Setting::CONTENT.set_to("trusted"),
+            " shows the first difference of each cause; if they are intended, allow this lint"
+        ];
         findings.add("meta_template", message, help);
     }
     Ok(())

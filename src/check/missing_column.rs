@@ -25,6 +25,11 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             findings.add(seen.place(&lacking.field.place), message, help);
         }
     }
+    for lacking in seen.expanded.iter().filter(|lacking| seen.rows > 0 && lacking.rows.in_all == seen.rows) {
+        let column = &lacking.field.column;
+        let message = format!("no row has the column {column:?}, whose messages would be inserted");
+        findings.add(seen.place(&lacking.field.place), message, columns_there(seen, column));
+    }
     for lacking in seen.lacking_examples.iter().filter(|lacking| lacking.rows.in_all > 0) {
         let (some, all, column) = (lacking.rows.in_all, seen.train_rows, &lacking.field.column);
         let lack = if some == 1 { "lacks" } else { "lack" };

@@ -14,9 +14,7 @@ pub(super) const LINT: Lint = Lint {
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
-    for lacking in
-        seen.lacking.iter().chain(&seen.expanded).filter(|lacking| seen.rows > 0 && lacking.rows.in_all == seen.rows)
-    {
+    for lacking in seen.lacking.iter().filter(|lacking| seen.rows > 0 && lacking.rows.in_all == seen.rows) {
         let column = &lacking.field.column;
         let message = match seen.rows {
             1 => format!("the row has no column {column:?}"),

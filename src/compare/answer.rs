@@ -76,7 +76,9 @@ impl Answer {
             stop: trimmed.stop.or(stop),
             error: trimmed.error.map(ToOwned::to_owned),
         };
-        Self { id, token_ids: trimmed.token_ids, text: trimmed.text, end }
+        // Calls of tools are compared as they are written.
+        let beside = trimmed.message.as_ref().map_or("", |message| message.get());
+        Self { id, token_ids: trimmed.token_ids, text: trimmed.text + beside, end }
     }
 }
 

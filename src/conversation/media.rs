@@ -256,10 +256,13 @@ impl Media {
             PartType::Bare(media) => {
                 match [media.name()].into_iter().chain(SOURCES).find(|key| is_given(&entries, key)) {
                     Some(key) => (media, text(entries.shift_remove(key), &format!("string {key:?}"))?, Form::Bare(key)),
-                    None => match ["source", media.url_key()].into_iter().find(|key| is_given(&entries, key)) {
-                        Some(key) => return Err(elsewhere_in_part(media, key)),
-                        None => (media, String::new(), Form::Elsewhere),
-                    },
+                    None if is_given(&entries, media.url_key()) => {
+                        return Self::from_json(PartType::Url(media), media.url_key(), entries);
+                    }
+                    None if entries.get("source").is_some_and(Value::is_object) => {
+                        return Err(lost_source(media));
+                    }
+                    None => (media, String::new(), Form::Elsewhere),
                 }
             }
             PartType::InputAudio => match entries.shift_remove(kind) {
@@ -272,7 +275,7 @@ impl Media {
         Ok(Self { kind: media, source, form, others: entries })
     }
 
-    /// As servers with OpenAI's API take it.
+    /// As servers with OpenAI's API take it, except that bare base64 data stays: it does not say what it is.
     pub(super) fn for_server(mut self) -> Self {
         self.others.retain(|_, value| !value.is_null());
         match self.form {
@@ -306,11 +309,11 @@ impl Media {
     }
 }
 
-/// The error for a source under a key that parts of this type do not have, such as Anthropic's: it would be lost.
-fn elsewhere_in_part(media: MediaKind, key: &str) -> String {
+/// The error for Anthropic's form of a source, which would be lost.
+fn lost_source(media: MediaKind) -> String {
     let (name, url_key) = (media.name(), media.url_key());
     format!(
-        "a content part of type {name:?} has its source under {key:?}; write {{\"type\": {url_key:?}, {url_key:?}: {{\"url\": \"…\"}}}}, with a URL or \"data:…;base64,…\""
+        "a content part of type {name:?} has its source under \"source\"; write {{\"type\": {url_key:?}, {url_key:?}: {{\"url\": \"…\"}}}}, with a URL or \"data:…;base64,…\""
     )
 }
 

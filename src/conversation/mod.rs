@@ -22,6 +22,7 @@ mod media_beside;
 mod mode;
 mod others;
 mod prompt_list;
+mod said_beside;
 mod white_space;
 
 use compact_str::CompactString;
@@ -38,6 +39,7 @@ pub use media::{Media, MediaKind};
 pub use mode::Mode;
 pub(crate) use others::{media_would_be_lost, tools_would_be_lost};
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
+pub(crate) use said_beside::{SAID_BESIDE, says_nothing};
 pub(crate) use white_space::is_space;
 
 /// A prompt before it is rendered.

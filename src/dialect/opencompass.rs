@@ -34,9 +34,8 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
 
 /// Whether this is a key of a meta template, or a misspelt one.
 fn is_or_means_a_key(key: &str) -> bool {
-    let is_misspelt = |known| strsim::damerau_levenshtein(key, known) == 1;
     ["round", "begin", "end", "reserved_roles", "eos_token_id"].contains(&key)
-        || ["round", "reserved_roles"].into_iter().any(is_misspelt)
+        || ["round", "reserved_roles"].into_iter().any(|known| wording::is_one_typo(key, known))
 }
 
 /// The `meta_template` of the model dict in a file.

@@ -21,9 +21,11 @@ impl PreparedDataset {
 
     /// Counts the columns that rows lack, unless such rows are rejected.
     pub fn missing(&self) -> MissingColumns {
-        let needed = || self.fields.iter().cloned().chain(self.kept.fields());
-        let needed = (!self.options.strict).then(needed).into_iter().flatten();
-        MissingColumns::new(needed.chain(self.dataset.expanded_columns()).collect())
+        let mut fields = self.dataset.expanded_columns();
+        if !self.options.strict {
+            fields.extend(self.fields.iter().cloned().chain(self.kept.fields()));
+        }
+        MissingColumns::new(fields)
     }
 
     /// Warnings at the end about columns that some rows lacked.
@@ -33,7 +35,7 @@ impl PreparedDataset {
     pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<Warning>> {
         let name = || Place::file(&self.dataset.name);
         let expanded = self.dataset.expanded_columns();
-        if let Some((field, warning)) = missing.everywhere().filter(|(field, _)| !expanded.contains(field)) {
+        if let Some((field, warning)) = missing.everywhere_but(&expanded) {
             let way_out = way_out!["use the column's name in the rows"];
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
                 true => Some(way_out),

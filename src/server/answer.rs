@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::server::TokenLogprobs;
 use crate::stop::without_echo;
@@ -32,8 +31,9 @@ pub struct EngineAnswer<'a> {
     pub token_ids: Option<Vec<TokenId>>,
     /// The generated text.
     pub text: Option<String>,
-    /// What the message of a chat has besides its role and content: calls of tools, thoughts, a refusal.
-    pub message: Map<String, Value>,
+    /// What the message of a chat says besides its content, as a JSON object: calls of tools, thoughts, a refusal. It may be
+    /// all of the answer.
+    pub message: Option<Cow<'a, RawValue>>,
     /// Why the answer ended, in the engine's words: `stop`, `length`, `abort`, or another.
     pub finish_reason: Option<String>,
     /// The stop that ended the answer, if the engine names one.

@@ -6,10 +6,12 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 
+use crate::conversation::{SAID_BESIDE, says_nothing};
 use crate::error::{At, Result};
+use crate::input::from_json;
 use crate::server::keys::Keys;
 use crate::server::protocol::{Tokenize, Usage, read_models};
 use crate::server::request_id::json_string;
@@ -59,11 +61,12 @@ fn usage(keys: &Keys<'_>) -> Result<Usage> {
 const PREFIXES: [&str; 3] = ["cmpl-", "chatcmpl-", "generate-tokens-"];
 
 #[derive(Deserialize)]
-struct Choice {
+struct Choice<'a> {
     index: Option<usize>,
     text: Option<String>,
     /// Only in `/v1/chat/completions`.
-    message: Option<Message>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
     token_ids: Option<Vec<TokenId>>,
     /// vLLM's.
     prompt_logprobs: Option<Vec<VllmLogprobs>>,
@@ -72,13 +75,6 @@ struct Choice {
     stop_reason: Option<StopReason>,
     /// SGLang's.
     matched_stop: Option<StopReason>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    content: Option<MessageContent>,
-    #[serde(flatten)]
-    others: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -93,23 +89,26 @@ struct Part {
     text: Option<String>,
 }
 
-impl Message {
-    /// Its text, and what else it says: calls of tools, thoughts, a refusal. One that only has those has no text.
-    fn into_parts(self) -> (Option<String>, Map<String, Value>) {
-        let Self { content, mut others } = self;
-        others.retain(|key, value| key != "role" && !is_nothing(value));
-        let text = match content {
-            Some(MessageContent::Text(text)) => Some(text),
-            Some(MessageContent::Parts(parts)) => Some(parts.into_iter().filter_map(|part| part.text).collect()),
-            None => (!others.is_empty()).then(String::new),
-        };
-        (text, others)
-    }
-}
-
-/// What servers write for keys that a message does not have.
-fn is_nothing(value: &Value) -> bool {
-    value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_str().is_some_and(str::is_empty)
+/// The text of a message, and what else it says, as a JSON object.
+fn of_message(message: &RawValue) -> Result<(Option<String>, Option<Box<RawValue>>)> {
+    let keys: Keys<'_> = from_json(message.get())?;
+    let mut beside = Vec::new();
+    let text = match keys.get("content")? {
+        Some(MessageContent::Text(text)) => Some(text),
+        Some(MessageContent::Parts(parts)) => {
+            if parts.iter().any(|part| part.text.is_none()) {
+                beside.push("content");
+            }
+            Some(parts.into_iter().filter_map(|part| part.text).collect())
+        }
+        None => None,
+    };
+    let says_something = |value: &RawValue| serde_json::from_str(value.get()).is_ok_and(|value| !says_nothing(&value));
+    beside.extend(SAID_BESIDE.into_iter().filter(|key| keys.raw(key).is_some_and(says_something)));
+    let entry = |key: &str| format!("{key:?}:{}", keys.raw(key).map_or("null", RawValue::get));
+    let object =
+        (!beside.is_empty()).then(|| format!("{{{}}}", beside.into_iter().map(entry).collect::<Vec<_>>().join(",")));
+    Ok((text, object.and_then(|object| RawValue::from_string(object).ok())))
 }
 
 /// Dynamo's extension. It describes a choice only if there is exactly one.
@@ -120,27 +119,28 @@ struct NvExt {
 }
 
 pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let choices: Vec<Choice> = keys.get("choices")?.unwrap_or_default();
+    let choices: Vec<Choice<'_>> = keys.get("choices")?.unwrap_or_default();
     let answer = EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(keys.get("prompt_logprobs")?), ..keys.answer()? };
     let id = keys.raw("id").or_else(|| keys.raw("request_id"));
     let id = id.map(|id| without_prefix(Cow::Borrowed(id)));
     let is_only = choices.len() == 1;
     let nvext: NvExt = keys.get("nvext")?.unwrap_or_default();
     let answers = choices.into_iter().enumerate().map(|(i, choice)| {
-        let (of_message, message) = choice.message.map(Message::into_parts).unwrap_or_default();
+        let message = choice.message.map(of_message).transpose().at(format_args!("choices[{i}]"))?;
+        let (of_message, message) = message.unwrap_or_default();
         let text = choice.text.or(of_message);
         let nvext = if is_only { nvext.clone() } else { NvExt::default() };
         let token_ids = choice.token_ids.or(nvext.completion_token_ids);
         // TensorRT-LLM sends an empty text with ids.
         let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
-        let has_answer = token_ids.is_some() || text.is_some();
+        let has_answer = token_ids.is_some() || text.is_some() || message.is_some();
         let answer = EngineAnswer {
             id: id.clone(),
             choice: (!is_only).then_some(choice.index.unwrap_or(i)),
             prompt_logprobs: all(choice.prompt_logprobs).or_else(|| answer.prompt_logprobs.clone()),
             token_ids,
             text,
-            message,
+            message: message.map(Cow::Owned),
             finish_reason: choice.finish_reason,
             stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason),
             ..answer.clone()

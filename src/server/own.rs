@@ -1,5 +1,7 @@
 //! Answers as metatok writes them: `{"id", "token_ids", "text", "finish_reason"}`, or an error.
 
+use std::borrow::Cow;
+
 use crate::error::Result;
 use crate::server::keys::Keys;
 use crate::server::{AnswerFormat, EngineAnswer};
@@ -15,6 +17,7 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         choice,
         token_ids: keys.get("token_ids")?,
         text: keys.get("text")?,
+        message: keys.raw("message").filter(|message| message.get().starts_with('{')).map(Cow::Borrowed),
         finish_reason: keys.get("finish_reason")?,
         stop_reason: keys.get("stop_reason")?,
         error: keys.raw("error"),

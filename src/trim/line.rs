@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::server::{EngineAnswer, StopReason};
 use crate::stop::{Completion, Stop};
@@ -34,9 +33,9 @@ pub struct TrimmedAnswer<'a> {
     pub token_ids: Option<Vec<TokenId>>,
     /// The text before the stop.
     pub text: String,
-    /// What the message of a chat has besides its role and content, such as `tool_calls` and `reasoning_content`.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub message: Map<String, Value>,
+    /// What the message of a chat says besides its content, such as `tool_calls` and `reasoning_content`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Cow<'a, RawValue>>,
     /// `stop` if it ends at a stop. Otherwise what the engine reported, such as `stop`, `length` or `abort`; `length`
     /// if it reported nothing, `error` if there is no answer.
     pub finish_reason: Cow<'a, str>,
@@ -97,7 +96,7 @@ impl<'a> TrimmedAnswer<'a> {
             columns: None,
             token_ids: None,
             text,
-            message: Map::new(),
+            message: None,
             finish_reason: if stop.is_some() { "stop" } else { "length" }.into(),
             stop,
             engine: None,

@@ -90,7 +90,10 @@ fn said_after_thoughts(builder: &PromptBuilder, said: &[TokenId]) -> Result<Cont
         let has_thoughts = behind.len() < text.len();
         return Ok(if has_thoughts { ContentPart::text(behind) } else { ContentPart::Ids(said.to_vec()) });
     };
-    let Some(end) = said.iter().rposition(|&id| id == end) else { return Ok(ContentPart::Ids(said.to_vec())) };
+    let Some(end) = said.iter().rposition(|&id| id == end) else {
+        let is_thinking = without_thoughts(&tokenizer.decode(said, false)?).is_empty();
+        return Ok(ContentPart::Ids(if is_thinking { Vec::new() } else { said.to_vec() }));
+    };
     let is_line_end = |id: &&TokenId| {
         let bytes = tokenizer.token_bytes(**id);
         bytes.is_some_and(|bytes| !bytes.is_empty() && bytes.iter().all(|byte| *byte == b'\n'))

@@ -1,7 +1,7 @@
 //! Values that several options share.
 
 use std::num::{IntErrorKind, NonZeroUsize, ParseIntError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -25,11 +25,18 @@ pub(crate) fn truncation() -> impl TypedValueParser<Value = Truncation> {
 pub(crate) fn output_file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.to_str() {
         Some("-") => Err("results go to standard output without this option; remove it"),
-        Some(name) if [".gz", ".zst"].iter().any(|end| name.ends_with(end)) => {
+        Some(_) if promises_compression(&path) => {
             Err("results are not compressed; choose another name, or pipe them into gzip or zstd")
         }
         _ => Ok(path),
     })
+}
+
+/// Whether a file of this name would be taken for a compressed one. What a pipe leads to is not known.
+fn promises_compression(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    let is_compressed = ["gz", "zst", "bz2", "xz"].iter().any(|known| extension.eq_ignore_ascii_case(known));
+    is_compressed && !path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 /// A number that must be at least one.

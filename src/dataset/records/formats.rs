@@ -266,7 +266,7 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
         if body.has("messages") {
             no_other_prompt(&body)?;
         }
-        let sampling_keys = body.unread(&SAMPLING);
+        let sampling_keys = body.given(&SAMPLING);
         Ok(Record { tools, is_completion_request: !body.has("messages"), sampling_keys, ..messages(&body)? })
     };
     read().at("body")

@@ -108,7 +108,7 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         ]));
     } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
         InputFormat::Alpaca
-    } else if has(&["prompt", "completion"]) || are_alike(keys, "prompt", "response") {
+    } else if has(&["prompt", "completion"]) || has_response(keys) {
         InputFormat::PromptCompletion
     } else if has(&["prompt"]) && !keys.begins("prompt", '{') {
         InputFormat::Messages
@@ -121,9 +121,10 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     })
 }
 
-/// Whether a record has both keys, with two texts or two lists.
-fn are_alike(keys: &Keys<'_>, one: &str, other: &str) -> bool {
-    ['"', '['].into_iter().any(|begin| keys.begins(one, begin) && keys.begins(other, begin))
+/// Whether a record has a prompt and its answer: two texts, or two lists of messages.
+fn has_response(keys: &Keys<'_>) -> bool {
+    let are = |begin: char| ["prompt", "response"].into_iter().all(|key| keys.begins(key, begin));
+    are('"') || are('[') && keys.raw("response").is_some_and(|response| response.contains("\"role\""))
 }
 
 /// An error with the keys that a record has, and those that it could have.

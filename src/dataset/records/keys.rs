@@ -155,8 +155,8 @@ impl<'a> Keys<'a> {
         Ok(["custom_id", "conversation_id", "prompt_id"].iter().find_map(|key| self.raw(key).filter(is_id)))
     }
 
-    /// Those of these keys that it has with a value other than null, although no format reads them.
-    pub(crate) fn unread<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
+    /// Those of these keys that the object has with a value other than null, whether they are known or not.
+    pub(crate) fn given<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let all: HashMap<Cow<'_, str>, Option<IgnoredAny>> = serde_json::from_str(self.object).unwrap_or_default();
         names.iter().copied().filter(|name| all.get(*name).is_some_and(Option::is_some)).collect()
     }

@@ -8,7 +8,7 @@ use crate::dataset::retriever::{Examples, Retriever};
 use crate::dataset::source::{Line, Lines};
 use crate::error::{At, ErrorKind, Place, Result, counted};
 
-/// A longer line is not read.
+/// A longer line is an error, so that a file without line ends does not fill the memory.
 const LONGEST_LINE: usize = 64 << 20;
 
 /// The first numbers of each line of a file of JSON lists, one line for each row.

@@ -9,6 +9,7 @@ use crate::dataset::rows::{Fields, Path, Row, Value, whole_number};
 use crate::dataset::template::{Filler, Room, Substitution};
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
+use crate::wording::is_one_typo;
 
 /// Columns by name, each derived from a row that already has those before it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -188,8 +189,7 @@ const OF_ITEMS: [&str; 3] = ["item", "letter", "number"];
 /// Rejects misspelt fields. Others are text.
 fn check_each(each: &str) -> Result<()> {
     let names = each.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
-    let is_misspelt = |name, known| strsim::damerau_levenshtein(name, known) == 1;
-    let misspelt = |name| Some((name, OF_ITEMS.into_iter().find(|known| is_misspelt(name, known))?));
+    let misspelt = |name| Some((name, OF_ITEMS.into_iter().find(|known| is_one_typo(name, known))?));
     match names.filter_map(misspelt).next() {
         Some((name, known)) => Err(template_error(&format!("each has {{{name}}}; did you mean {{{known}}}?"))),
         None => Ok(()),

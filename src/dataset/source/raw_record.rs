@@ -44,7 +44,7 @@ impl<'r> RawRecord<'r> {
     /// The same as for [`Row::from_json`].
     pub fn row(self) -> Result<Cow<'r, Row>> {
         match self {
-            Self::Json(json) if looks_like_csv(json) => {
+            Self::Json(json) if json.trim_start().starts_with(is_of_no_json) => {
                 let what = "a row must be a JSON object, such as {\"question\": \"…\"}";
                 let way_out = "if this is CSV or TSV, give it as a file whose name ends in .csv or .tsv";
                 Err(ErrorKind::Parse(what.into()).with_way_out(way_out))
@@ -55,11 +55,9 @@ impl<'r> RawRecord<'r> {
     }
 }
 
-/// Whether a line that is no JSON has several values.
-fn looks_like_csv(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with(char::is_alphanumeric) && line.contains([',', '\t'])
-        || line.starts_with('"') && (line.contains("\",") || line.contains("\"\t"))
+/// Whether no value of JSON begins with this letter.
+fn is_of_no_json(c: char) -> bool {
+    c.is_alphabetic() && !matches!(c, 'n' | 't' | 'f')
 }
 
 impl<'r> From<&'r str> for RawRecord<'r> {

@@ -107,7 +107,12 @@ impl MissingColumns {
 
     /// The first field whose column no row has, and the error for it.
     pub fn everywhere(&self) -> Option<(&TemplateField, Warning)> {
-        let field = self.nowhere_found().next()?;
+        self.everywhere_but(&[])
+    }
+
+    /// The same without these fields.
+    pub(crate) fn everywhere_but(&self, fields: &[TemplateField]) -> Option<(&TemplateField, Warning)> {
+        let field = self.nowhere_found().find(|field| !fields.contains(field))?;
         Some((field, field.missing(&self.known)))
     }
 

@@ -6,7 +6,7 @@ use crate::dataset::template::fields::TemplateText;
 use crate::dataset::template::label_templates::{LabelTemplate, Template};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::{TemplateKeys, TemplateKind};
-use crate::dataset::template::{Dialogue, PromptTemplate, SECTIONS, Substitution, TemplateField, fields};
+use crate::dataset::template::{PromptTemplate, SECTIONS, Substitution, TemplateField, fields};
 use crate::dataset::template_error;
 use crate::error::{At, Result};
 use crate::wording::is_misspelt;
@@ -149,31 +149,36 @@ fn read(template: &Value, mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>
     Ok(read.into())
 }
 
-/// Rejects a dialogue with an unknown key, which would be one label among others, and lists in place of templates. The
-/// reference only does so once a row has that label.
+/// Rejects a dialogue with an unknown key, and lists in place of the templates of labels. The reference only does so once a
+/// row has that label.
 fn check_keys(template: &Value) -> Result<()> {
     let Value::Dict(entries) = template else { return Ok(()) };
-    if Dialogue::is_one(entries) {
-        return Ok(());
-    }
-    let is_section = |key: &str| SECTIONS.contains(&key);
-    let unknown = |key: &str| match SECTIONS.iter().find(|section| is_misspelt(key, section)) {
+    let is_list_of_section = |(key, value): &(Value, Value)| is_section(&key.text()) && matches!(value, Value::List(_));
+    let wrong = match entries.iter().any(is_list_of_section) {
+        true => entries.iter().find(|(key, _)| !is_section(&key.text())).map(|(key, _)| unknown_section(&key.text())),
+        false => entries.iter().find(|(_, value)| matches!(value, Value::List(_))).map(|(key, _)| list(&key.text())),
+    };
+    wrong.map_or(Ok(()), |what| Err(template_error(&what))).at("template")
+}
+
+fn is_section(key: &str) -> bool {
+    SECTIONS.contains(&key)
+}
+
+fn unknown_section(key: &str) -> String {
+    match SECTIONS.iter().find(|section| is_misspelt(key, section)) {
         Some(section) => format!("unknown key `{key}`; did you mean `{section}`?"),
         None => format!("unknown key `{key}`; a dialogue has begin, round and end"),
-    };
-    let keys = || entries.iter().map(|(key, value)| (key.text(), matches!(value, Value::List(_))));
-    let is_dialogue = keys().any(|(key, is_list)| is_list && is_section(&key));
-    let what = keys().find_map(|(key, is_list)| match (is_dialogue, is_list) {
-        (true, _) => (!is_section(&key)).then(|| unknown(&key)),
-        (false, false) => None,
-        (false, true) if key == "messages" => Some(
-            "messages stand in place of template, not within it: write prompt_template = { messages = [ … ] }".into(),
-        ),
-        (false, true) if SECTIONS.iter().any(|section| is_misspelt(&key, section)) => Some(unknown(&key)),
-        (false, true) => Some(format!("{key}: a list is not a template; write {{round = [ … ]}}")),
-    });
-    match what {
-        Some(what) => Err(template_error(&what)).at("template"),
-        None => Ok(()),
+    }
+}
+
+/// What is wrong with a list in place of the template of a label.
+fn list(label: &str) -> String {
+    match label {
+        "messages" => {
+            "messages stand in place of template, not within it: write prompt_template = { messages = [ … ] }".into()
+        }
+        label if SECTIONS.iter().any(|section| is_misspelt(label, section)) => unknown_section(label),
+        label => format!("{label}: a list is not a template; write {{round = [ … ]}}"),
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::civil::DateTime;
 
 use crate::compile::Atom;
-use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode, is_space};
+use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode, SAID_BESIDE, is_space, says_nothing};
 use crate::dialect::chat_template::compiled::Compiled;
 use crate::dialect::chat_template::context::{Added, Chat, message_of};
 use crate::dialect::chat_template::forms::Forms;
@@ -272,9 +272,6 @@ fn ambiguous(chat: Chat<'_>) -> crate::Error {
         .with_way_out(way_out!["if you trust the conversation, use ", Setting::CONTENT.set_to("trusted")])
 }
 
-/// What an answer may say besides its content.
-const OF_ANSWERS: [&str; 4] = ["tool_calls", "function_call", "reasoning_content", "refusal"];
-
 impl Renderer for ChatTemplateRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
         self.write(Chat::of(conversation, &self.added, mode == Mode::Generate)?, segments).map(|_| ())
@@ -299,15 +296,19 @@ impl Renderer for ChatTemplateRenderer {
 
     fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         let mut omissions = Omissions::default();
-        let reads = |key: &str| self.compiled.reads(key);
+        // Whatever goes through all keys of a message reads this one, too, and thoughts have two names.
+        let reads = |key: &str| {
+            let other = if key.starts_with("reasoning") { "thinking" } else { "items" };
+            [key, "items", other].into_iter().any(|name| self.compiled.reads(name))
+        };
         if let Conversation::Chat(chat) = conversation {
             let given = [("tools", chat.tools.is_some()), ("documents", chat.documents.is_some())];
             let given = given.into_iter().filter_map(|(key, is_given)| is_given.then_some(key));
             let given = given.chain(chat.chat_template_kwargs.keys().map(String::as_str));
             omissions.unread.extend(given.filter(|key| !reads(key)));
         }
-        for key in OF_ANSWERS {
-            let is_given = |message: &ChatMessage| message.others.get(key).is_some_and(|value| !value.is_null());
+        for key in SAID_BESIDE {
+            let is_given = |message: &ChatMessage| message.others.get(key).is_some_and(|value| !says_nothing(value));
             if conversation.messages().unwrap_or_default().iter().any(is_given) && !reads(key) {
                 omissions.unread.push(key);
             }
