@@ -81,7 +81,7 @@ pub(crate) fn build_arrow(
         let said = columns[i].conversation(row, &mut reader, Place::Conversation(number)).or_raise(py)?;
         Ok(Said { max_out_len: *limit, ..said })
     });
-    let prompts = builder.ids_of(py, conversations, 0, threads, budget)?;
+    let prompts = builder.each_of(py, conversations, 0, threads, budget, |built| built.prompt.input_ids)?;
     builder.shared.tell(py, reader)?;
     let metadata = metadata(py, builder, prompts.len(), max_out_len, budget)?;
     let metadata = HashMap::from([("metatok".to_owned(), metadata)]);

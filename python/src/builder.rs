@@ -1,7 +1,6 @@
 //! A builder of prompts, made of a model, a tokenizer and options.
 
 use metatok::batch::{Padding, PaddingSide};
-use metatok::builder::TokenizedPrompt;
 use metatok::conversation::Mode;
 use metatok::dataset::prompter::ScoredText;
 use metatok::dialect::{Model, ModelChoice};
@@ -11,7 +10,6 @@ use metatok::{ContextBudget, Fingerprint, Session, read_options};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::at_least_one::{Threads, at_least_one};
 use crate::conversation::{Reader, Said, conversation};
@@ -20,6 +18,7 @@ use crate::json::to_json;
 use crate::many::{build_many, of_objects};
 use crate::objects::data;
 use crate::padded::{padded, padded_labels};
+use crate::prompt::{Built, Prompt, known};
 use crate::recipe::Recipe;
 use crate::setting_name::setting_name;
 use crate::shared::Shared;
@@ -35,21 +34,7 @@ pub(crate) struct Builder {
     tokenizer: Py<Tokenizer>,
 }
 
-/// A prompt, and what is known of it.
-#[derive(Default)]
-pub(crate) struct Prompt {
-    pub(crate) prompt: TokenizedPrompt,
-    /// What was dropped so that it fits.
-    pub(crate) truncated: Option<serde_json::Value>,
-    /// Its record's id, as JSON.
-    pub(crate) id: Option<String>,
-    /// The ids that are scored, and -100 for all others.
-    pub(crate) labels: Option<Vec<i64>>,
-}
-
-/// The ids of a prompt, and what else is known of it.
-pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
-/// The same of many, in lists of their own: Python's garbage collector looks at every tuple.
+/// The ids of many prompts and what else is known of them, in lists of their own: Python's garbage collector looks at every tuple.
 type AllBuilt<'py> = (Vec<Bound<'py, PyArray1<u32>>>, Option<Vec<Option<Bound<'py, PyAny>>>>);
 
 /// The class, and what it is made of.
@@ -292,37 +277,17 @@ impl Builder {
     }
 
     /// The ids of many prompts, of which the first has this number.
-    pub(crate) fn ids(
+    fn ids(
         &self,
         conversations: &Bound<'_, PyAny>,
         first: usize,
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
-        let py = conversations.py();
-        let mut reader = Reader::new(&self.shared.builder);
-        let ids =
-            self.ids_of(py, of_objects(conversations, first, &self.shared, &mut reader)?, first, threads, budget)?;
-        self.shared.tell(py, reader)?;
-        Ok(ids)
+        self.each(conversations, first, threads, budget, |built| built.prompt.input_ids)
     }
 
-    /// The same, of conversations that are made one by one.
-    pub(crate) fn ids_of(
-        &self,
-        py: Python<'_>,
-        conversations: impl Iterator<Item = PyResult<Said>>,
-        first: usize,
-        threads: Option<Threads>,
-        budget: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<Vec<u32>>> {
-        let budget = budget.map(budget_of).transpose()?;
-        build_many(py, conversations, first, &self.shared, threads, |session, said| {
-            Ok(self.built(session, said, budget.as_ref())?.prompt.input_ids)
-        })
-    }
-
-    /// Many prompts, each with what was dropped of it.
+    /// The same with all that is known of each.
     pub(crate) fn prompts(
         &self,
         conversations: &Bound<'_, PyAny>,
@@ -330,15 +295,38 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Prompt>> {
-        let py = conversations.py();
-        let budget = budget.map(budget_of).transpose()?;
+        self.each(conversations, first, threads, budget, |built| built)
+    }
+
+    fn each<T: Send>(
+        &self,
+        conversations: &Bound<'_, PyAny>,
+        first: usize,
+        threads: Option<Threads>,
+        budget: Option<&Bound<'_, PyAny>>,
+        take: impl Fn(Prompt) -> T + Sync,
+    ) -> PyResult<Vec<T>> {
         let mut reader = Reader::new(&self.shared.builder);
         let said = of_objects(conversations, first, &self.shared, &mut reader)?;
-        let prompts = build_many(py, said, first, &self.shared, threads, |session, said| {
-            self.built(session, said, budget.as_ref())
-        })?;
-        self.shared.tell(py, reader)?;
-        Ok(prompts)
+        let taken = self.each_of(conversations.py(), said, first, threads, budget, take)?;
+        self.shared.tell(conversations.py(), reader)?;
+        Ok(taken)
+    }
+
+    /// What is taken of each prompt of conversations that are made one by one.
+    pub(crate) fn each_of<T: Send>(
+        &self,
+        py: Python<'_>,
+        conversations: impl Iterator<Item = PyResult<Said>>,
+        first: usize,
+        threads: Option<Threads>,
+        budget: Option<&Bound<'_, PyAny>>,
+        take: impl Fn(Prompt) -> T + Sync,
+    ) -> PyResult<Vec<T>> {
+        let budget = budget.map(budget_of).transpose()?;
+        build_many(py, conversations, first, &self.shared, threads, |session, said| {
+            self.built(session, said, budget.as_ref()).map(&take)
+        })
     }
 
     fn built(&self, session: &mut Session, said: &Said, budget: Option<&ContextBudget>) -> Result<Prompt> {
@@ -374,31 +362,4 @@ pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
     let budget: ContextBudget = read_options(&to_json(budget)?).or_raise(py)?;
     budget.check_room().or_raise(py)?;
     Ok(budget)
-}
-
-/// The ids, which NumPy takes over, and the rest in a dict, if there is any.
-pub(crate) fn known<'py>(
-    py: Python<'py>,
-    roles: &[&str],
-    Prompt { mut prompt, truncated, labels, .. }: Prompt,
-) -> PyResult<Built<'py>> {
-    let ids = std::mem::take(&mut prompt.input_ids).into_pyarray(py);
-    if truncated.is_none() && labels.is_none() && prompt == TokenizedPrompt::default() {
-        return Ok((ids, None));
-    }
-    let known = data(py, &prompt)?;
-    let dict = known.cast::<PyDict>()?;
-    dict.del_item("input_ids")?;
-    if let Some(truncated) = &truncated {
-        dict.set_item("truncated", data(py, truncated)?)?;
-    }
-    if let Some(labels) = labels {
-        dict.set_item("labels", labels.into_pyarray(py))?;
-    }
-    for (i, span) in prompt.spans.iter().flatten().enumerate() {
-        if let Some(role) = span.part.role.and_then(|role| roles.get(role as usize)) {
-            dict.as_any().get_item("spans")?.get_item(i)?.set_item("role", role)?;
-        }
-    }
-    Ok((ids, Some(known)))
 }

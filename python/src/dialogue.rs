@@ -8,10 +8,11 @@ use metatok::error::ErrorKind;
 use metatok::turns::DialogueState;
 use pyo3::prelude::*;
 
-use crate::builder::{Builder, Built, Prompt, budget_of, known};
+use crate::builder::{Builder, budget_of};
 use crate::error::OrRaise;
 use crate::json::to_json;
 use crate::objects::data;
+use crate::prompt::{Built, Prompt, known};
 
 /// A dialogue, which remembers what the engine has seen.
 #[pyclass(frozen, module = "metatok._metatok")]

@@ -17,6 +17,7 @@ mod objects;
 mod many;
 mod padded;
 mod program;
+mod prompt;
 mod recipe;
 mod requests;
 mod setting_name;

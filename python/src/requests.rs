@@ -11,9 +11,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::at_least_one::Threads;
-use crate::builder::{Builder, Prompt};
+use crate::builder::Builder;
 use crate::error::OrRaise;
 use crate::json::to_json;
+use crate::prompt::Prompt;
 
 /// The requests of conversations, each as the JSON of its line. Records without an id have their numbers.
 #[pyfunction]
