@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
-use crate::tokenizer::first_bytes::FirstBytes;
+use crate::tokenizer::first_bytes::{Beginnings, FirstBytes};
 
 /// A token that the tokenizer finds in text before its model sees it. The flags are Hugging Face's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +62,7 @@ struct Automaton {
     automaton: AhoCorasick,
     /// If they are few. The library would look for rarer bytes, or at each one.
     first_bytes: Option<FirstBytes>,
+    beginnings: Option<Beginnings>,
     tokens: Vec<AddedToken>,
 }
 
@@ -125,13 +126,13 @@ impl Automaton {
         if tokens.is_empty() {
             return Ok(None);
         }
-        let first_bytes = FirstBytes::of(forms.iter());
+        let (first_bytes, beginnings) = (FirstBytes::of(forms.iter()), Beginnings::of(forms.iter()));
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .start_kind(if first_bytes.is_some() { StartKind::Anchored } else { StartKind::Unanchored })
             .build(&forms)
             .map_err(|error| ErrorKind::UnsupportedTokenizer(error.to_string()))?;
-        Ok(Some(Self { automaton, first_bytes, tokens }))
+        Ok(Some(Self { automaton, first_bytes, beginnings, tokens }))
     }
 
     /// The leftmost matches, of each place the longest, that do not overlap.
@@ -145,7 +146,10 @@ impl Automaton {
         };
         let find = |from| first_bytes.find(text.as_bytes(), from);
         let mut places = std::iter::successors(find(from), |at| find(at + 1));
-        places.find_map(|at| self.automaton.find(Input::new(text).range(at..).anchored(Anchored::Yes)))
+        places.find_map(|at| {
+            let may_begin = self.beginnings.as_ref().is_none_or(|some| some.may_begin(&text.as_bytes()[at..]));
+            may_begin.then(|| self.automaton.find(Input::new(text).range(at..).anchored(Anchored::Yes)))?
+        })
     }
 }
 

@@ -75,25 +75,24 @@ impl Batch {
         let end_of = |piece: usize| ends[piece] as usize;
         let start_of = |piece: usize| if piece == 0 { start as usize } else { end_of(piece - 1) };
         // Most of them only have more tokens than a few, or more bytes.
-        let mut done = 0;
-        while let Some(at) = self.known.missed().next()
-            && let piece = self.known.piece(at)
-            && let Some(kept) = self.find_kept(text, start_of(at)..end_of(at), piece)
-        {
+        let (mut done, mut left) = (0, self.known.missed());
+        let first = loop {
+            let Some(at) = left.next() else {
+                return ids.extend_from_slice(&self.known.tokens()[done..]);
+            };
+            let piece = self.known.piece(at);
+            let Some(kept) = self.find_kept(text, start_of(at)..end_of(at), piece) else { break at };
             let before = piece.before as usize;
             ids.extend_from_slice(&self.known.tokens()[done..before]);
             ids.extend_from_slice(self.kept.tokens(kept));
-            self.known.forget_missed(at);
             done = before;
-        }
-        if self.known.has_all() {
-            return ids.extend_from_slice(&self.known.tokens()[done..]);
-        }
+        };
+        let missed = || std::iter::once(first).chain(left.clone());
         self.entries.clear();
         self.waiting.clear();
         self.merger.clear();
         let mut bytes = 0;
-        for at in self.known.missed() {
+        for at in missed() {
             let Piece { key, hash, .. } = self.known.piece(at);
             match key == Key::LONG {
                 true => self.kept.prefetch_text(hash),
@@ -103,16 +102,16 @@ impl Batch {
         }
         // A piece has as many tokens as bytes at most.
         self.kept.make_room(bytes);
-        for at in self.known.missed() {
+        for at in missed() {
             self.find(model, text, start_of(at)..end_of(at), self.known.piece(at));
         }
         self.look_up_parts(model);
         self.merger.merge(&model.merges);
-        let first = ids.len();
-        ids.resize(first + self.known.tokens().len() - done + bytes + COPIED, 0);
-        let len = self.write(done, &mut ids[first..]);
-        ids.truncate(first + len);
-        self.keep(text, &ids[first..]);
+        let start = ids.len();
+        ids.resize(start + self.known.tokens().len() - done + bytes + COPIED, 0);
+        let len = self.write(done, &mut ids[start..]);
+        ids.truncate(start + len);
+        self.keep(text, &ids[start..]);
     }
 
     /// Where a piece is that was kept.

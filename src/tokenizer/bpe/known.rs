@@ -1,6 +1,7 @@
 //! Pieces that came before, found many at once: one by one, each would wait for memory.
 
 use std::hash::BuildHasher;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use foldhash::fast::FixedState;
@@ -17,6 +18,8 @@ const ASKED: usize = 64;
 /// The number of tokens that are copied at once, whether they are needed or not: nothing then depends on how many they
 /// are.
 pub(crate) const COPIED: usize = 16;
+/// The most tokens of pieces that are found at once; a power of two, so that staying below it takes one step.
+const ROOM: usize = (AT_ONCE * FEW).next_power_of_two();
 /// The first byte of characters of Chinese, Japanese and Korean, and above.
 const IDEOGRAPHS: u8 = 0xE3;
 /// In place of the hash of a long piece that is not kept.
@@ -28,7 +31,7 @@ pub(crate) struct Known {
     /// A bit for each piece that is not known, the first one's the lowest.
     missed: [u64; AT_ONCE / ASKED],
     /// The tokens of the pieces that are known, one after the other.
-    tokens: Box<[TokenId; AT_ONCE * FEW + COPIED]>,
+    tokens: Box<[TokenId; ROOM + COPIED]>,
     /// How many they are.
     count: usize,
 }
@@ -47,7 +50,7 @@ impl Default for Known {
         Self {
             pieces: Box::new([Piece { key: Key::EMPTY, hash: NOT_KEPT, before: 0 }; AT_ONCE]),
             missed: [0; AT_ONCE / ASKED],
-            tokens: Box::new([0; AT_ONCE * FEW + COPIED]),
+            tokens: Box::new([0; ROOM + COPIED]),
             count: 0,
         }
     }
@@ -73,7 +76,7 @@ impl Known {
 
     /// The numbers of the pieces that were missed.
     #[inline]
-    pub(crate) fn missed(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn missed(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         (0..).step_by(ASKED).zip(self.missed).flat_map(|(first, mut bits)| {
             std::iter::from_fn(move || {
                 let at = first + bits.trailing_zeros() as usize;
@@ -83,12 +86,6 @@ impl Known {
                 })
             })
         })
-    }
-
-    /// Takes a piece for one that was not missed: it was found elsewhere.
-    #[inline]
-    pub(crate) fn forget_missed(&mut self, at: usize) {
-        self.missed[at / ASKED] &= !(1 << (at % ASKED));
     }
 
     /// The piece with this number.
@@ -132,22 +129,17 @@ fn ask(table: Table<'_>, text: &[u8], mut start: u32, ends: &[u32], pieces: &mut
 /// Writes the tokens of pieces after the first `len` tokens. Returns how many there are then, and a bit for each piece
 /// that is not known, the first one's the lowest.
 #[inline(never)]
-fn find(
-    table: Table<'_>,
-    pieces: &mut [Piece],
-    tokens: &mut [TokenId; AT_ONCE * FEW + COPIED],
-    mut len: usize,
-) -> (usize, u64) {
+fn find(table: Table<'_>, pieces: &mut [Piece], tokens: &mut [TokenId; ROOM + COPIED], mut len: usize) -> (usize, u64) {
     let unused = ASKED - pieces.len();
     let mut missed: u64 = 0;
     for piece in pieces {
-        let (ids, count) = table.get_few(piece.key, piece.hash);
-        // Always the same number, so that nothing depends on how many they are. There is room, which is said once more.
-        let at = len.min(AT_ONCE * FEW);
+        let (ids, is_known) = table.get_few(piece.key, piece.hash);
+        // Always the same number, so that nothing depends on how many they are.
+        let at = len % ROOM;
         tokens[at..=at + FEW].copy_from_slice(ids);
         piece.before = len as u32;
-        len += count;
-        missed = missed << 1 | u64::from(count == 0);
+        len += select_unpredictable(is_known, ids[FEW] as usize, 0);
+        missed = missed << 1 | u64::from(!is_known);
     }
     (len, missed.reverse_bits() >> unused)
 }

@@ -1,7 +1,5 @@
 //! A cache of pieces with their tokens: most pieces came before.
 
-use std::hint::select_unpredictable;
-
 use prefetch_index::prefetch_index;
 
 use crate::tokenizer::TokenId;
@@ -224,13 +222,13 @@ impl<'a> Table<'a> {
         prefetch_index(self.places, self.place(hash));
     }
 
-    /// The tokens of a piece and then their count if it is a short one with a few tokens, and at its own place; else the
-    /// count is 0. So most pieces are found, without any branch. Of two that begin alike, only one is.
+    /// The tokens of a piece and then their count, and whether it is known: if it is a short one with a few tokens, and
+    /// at its own place. So most pieces are found, without any branch. Of two that begin alike, only one is.
     #[inline]
-    pub(crate) fn get_few(self, key: Key, hash: u64) -> (&'a [TokenId; FEW + 1], usize) {
+    pub(crate) fn get_few(self, key: Key, hash: u64) -> (&'a [TokenId; FEW + 1], bool) {
         let Pair(pair) = &self.places[self.place(hash)];
         let kept = &pair[usize::from(pair[1].key.begins_as(key))];
-        (&kept.ids, select_unpredictable(kept.key.is(key), kept.ids[FEW] as usize, 0))
+        (&kept.ids, kept.key.is(key))
     }
 }
 
