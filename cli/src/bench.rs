@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, Shape};
 use crate::bench_data::Data;
 use crate::bench_shares::{Shares, shares};
 use crate::bench_speed::{Bench, Speed};
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
 }
 
 fn read(args: &BenchArgs, source: Source, builder: &PromptBuilder) -> Result<Data> {
-    let inputs = source.open_or_demo(None)?;
+    let inputs = source.open_or_demo(Shape::default())?;
     let names = names(&inputs);
     let longest = args.read.max_line_bytes;
     let mut data = Data::new(args.input_format, longest);

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         }
     }
     let has_input = source.is_some();
-    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
+    let mut inputs = source.open_or_demo(args.input.shape())?;
     let (names, bytes) = (names(&inputs), inputs.iter().map(Input::bytes).sum());
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;

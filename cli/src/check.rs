@@ -86,7 +86,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         Err(error) => say!("note: not compared with the tokenizer's chat template: {}", error.in_flags()),
     }
     if source.is_some() {
-        let mut inputs = source.open(args.input.columns.as_deref())?;
+        let mut inputs = source.open(args.input.shape())?;
         if let Some(dataset) = &dataset {
             inputs = dataset.through_arrow(inputs)?;
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::args::DiffArgs;
+use crate::args::{DiffArgs, Shape};
 use crate::exit::REJECTED;
 use crate::output;
 use crate::source::{Source, names, nothing_in};
@@ -59,7 +59,7 @@ fn see(args: &DiffArgs, diff: &mut Diff) -> Result<()> {
         diff.see_generated(usize::MAX);
         return Ok(());
     }
-    let inputs = Source::find(&args.inputs)?.open(None)?;
+    let inputs = Source::find(&args.inputs)?.open(Shape::default())?;
     let reader = diff.record_reader(InputFormat::Auto);
     let names = names(&inputs);
     each_conversation(inputs, reader, DEFAULT_MAX_LINE_BYTES, args.mode, |place, conversation| {

@@ -50,7 +50,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let answering = Answering::find(args, &builder, &progress, source.is_some())?;
     let fingerprint = || {
         let of_builder = Fingerprint::new(&model, builder.tokenizer(), &builder_options);
-        options.fingerprint(of_builder, dataset.as_deref(), answering.answered_by(args)?, source.digests()?)
+        options.fingerprint(
+            of_builder,
+            dataset.as_deref(),
+            answering.answered_by(args)?,
+            source.digests(args.input.field.as_deref())?,
+        )
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else { return Ok(ExitCode::SUCCESS) };
     if !args.quiet {
@@ -60,7 +65,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         say_answered(&answers);
     }
     let has_input = source.is_some();
-    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
+    let mut inputs = source.open_or_demo(args.input.shape())?;
     let names = names(&inputs);
     let bytes = inputs.iter().map(Input::bytes).sum();
     if let Some(dataset) = &dataset {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::args::{By, ScoreArgs, Take};
+use crate::args::{By, ScoreArgs, Shape, Take};
 use crate::figures::{ALL, Table};
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
@@ -65,7 +65,7 @@ fn score_answers(
     scorer: &Scorer,
     details: &mut Option<Output>,
 ) -> Result<Vec<(String, Tally)>> {
-    by_dataset(source.open(None)?, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
+    by_dataset(source.open(Shape::default())?, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
         let answer = ScoredAnswer::read(line)?;
         let score = scorer.score_answer(&answer, &args.reference)?;
         tally.add(score.as_ref());

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::args::ScoreArgs;
+use crate::args::{ScoreArgs, Shape};
 use crate::output::Output;
 use crate::source::Source;
 use metatok::error::{At, Place, Result};
@@ -20,9 +20,10 @@ pub(crate) fn by_dataset(
 ) -> Result<Vec<(String, Tally)>> {
     let (longest, run_id) = (args.read.max_line_bytes, args.run_id.run_id.as_deref());
     let texts = TextsToScore::read(Input::open(path, None)?, longest)?;
-    let found = input::by_dataset(source.open(None)?, longest, "answer", |found: &mut LogLikelihoods, line| {
-        found.add(&texts, line, run_id).map(ControlFlow::Continue)
-    })?;
+    let found =
+        input::by_dataset(source.open(Shape::default())?, longest, "answer", |found: &mut LogLikelihoods, line| {
+            found.add(&texts, line, run_id).map(ControlFlow::Continue)
+        })?;
     let tally = |(dataset, found): (String, LogLikelihoods)| {
         let rows = texts.picked(&found);
         Ok((dataset, tally(rows, scorer, &args.reference, details).at(Place::file(path.display()))?))

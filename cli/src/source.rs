@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
 use std::path::{Path, PathBuf};
 
-use crate::args::{InputArgs, ModelArgs};
+use crate::args::{InputArgs, ModelArgs, Shape};
 use metatok::error::{At, Error, ErrorKind, Place, Result};
 use metatok::input::{Input, check_readable_again, digest_of_input};
 
@@ -92,32 +92,37 @@ impl Source {
         }
     }
 
-    /// The inputs by name and content.
-    pub(crate) fn digests(&self) -> Result<Vec<String>> {
-        match self {
-            Self::Files(paths) => paths.iter().map(|path| digest_of_input(path)).collect(),
-            Self::Piped(_) => Ok(vec!["stream".into()]),
-            Self::Nothing => Ok(vec!["demo".into()]),
-        }
+    /// The inputs by name and content, and which part of them is read.
+    pub(crate) fn digests(&self, field: Option<&str>) -> Result<Vec<String>> {
+        let mut digests = match self {
+            Self::Files(paths) => paths.iter().map(|path| digest_of_input(path)).collect::<Result<_>>()?,
+            Self::Piped(_) => vec!["stream".into()],
+            Self::Nothing => vec!["demo".into()],
+        };
+        digests.extend(field.map(|field| format!("field {field}")));
+        Ok(digests)
     }
 
-    /// Opens every input before anything is read; none if there is no input. Files of rows without a header get these
-    /// column names.
-    pub(crate) fn open(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
-        if columns.is_some() && self.has_stdin() {
+    /// Opens every input before anything is read; none if there is no input.
+    pub(crate) fn open(self, shape: Shape<'_>) -> Result<Vec<Input>> {
+        if shape.columns.is_some() && self.has_stdin() {
             let what = "--columns names the columns of CSV and TSV files, but standard input is JSON lines";
             return Err(ErrorKind::Usage(what.into()).into());
         }
-        match self {
-            Self::Files(paths) => paths.iter().map(|path| Input::open(path, columns)).collect(),
-            Self::Piped(stdin) => Ok(vec![Input::new("stdin", stdin)]),
-            Self::Nothing => Ok(Vec::new()),
+        let inputs = match self {
+            Self::Files(paths) => paths.iter().map(|path| Input::open(path, shape.columns)).collect::<Result<_>>()?,
+            Self::Piped(stdin) => vec![Input::new("stdin", stdin)],
+            Self::Nothing => Vec::new(),
+        };
+        match shape.field {
+            Some(field) => inputs.into_iter().map(|input| input.in_field(field)).collect(),
+            None => Ok(inputs),
         }
     }
 
     /// Opens every input; if there is none, the demo's conversations.
-    pub(crate) fn open_or_demo(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
-        Ok(if self.is_some() { self.open(columns)? } else { vec![Input::demo()] })
+    pub(crate) fn open_or_demo(self, shape: Shape<'_>) -> Result<Vec<Input>> {
+        Ok(if self.is_some() { self.open(shape)? } else { vec![Input::demo()] })
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::args::StatsArgs;
+use crate::args::{Shape, StatsArgs};
 use crate::figures::{ALL, Table};
 use crate::output;
 use crate::source::Source;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &StatsArgs) -> Result<ExitCode> {
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let max_out_len = args.max_out_len.unwrap_or_default() as u64;
-    let (inputs, longest) = (source.open(None)?, args.read.max_line_bytes);
+    let (inputs, longest) = (source.open(Shape::default())?, args.read.max_line_bytes);
     let mut datasets = by_dataset(inputs, longest, "prompt", |lengths: &mut Lengths, line| {
         let length = PromptLength::read(line)?;
         lengths.add(length.tokens, length.max_out_len.unwrap_or(max_out_len));

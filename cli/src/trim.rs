@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::args::TrimArgs;
+use crate::args::{Shape, TrimArgs};
 use crate::exit::REJECTED;
 use crate::output::{Output, count, written};
 use crate::outputs::Outputs;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let mut output = Output::open(args.output.as_deref())?;
     let mut totals = TrimTotals::default();
     let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
-    let inputs = source.open(None)?;
+    let inputs = source.open(Shape::default())?;
     let names = names(&inputs);
     for batch in Arc::new(trimmer).batches(inputs, args.read.max_line_bytes, threads)? {
         totals.add_all(&batch.totals);

@@ -88,7 +88,7 @@ fn escape_names(view: &mut View) {
 /// The selected line, and its place.
 fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Result<(String, String)> {
     let longest = args.input.read.max_line_bytes;
-    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
+    let mut inputs = source.open_or_demo(args.input.shape())?;
     let names = names(&inputs);
     if let Some(dataset) = dataset {
         inputs = dataset.through_arrow(inputs)?;

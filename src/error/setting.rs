@@ -52,6 +52,8 @@ settings! {
     CONVERSATION_TEMPLATE = "conversation_template";
     /// The dataset.
     DATASET = "dataset";
+    /// The field of a file's object that lists the records.
+    FIELD = "field";
     /// The output format.
     FORMAT = "format";
     /// The column with the rows' ids.

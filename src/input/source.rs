@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::dataset::{Holds, RecordSource, Records, Row, decompressed, is_compressed, open, table_of};
 use crate::dialect::demo_conversations;
-use crate::error::{At, Result};
+use crate::error::{At, Error, ErrorKind, Result, Setting};
 use crate::tokenizer::dataset_file;
 
 /// Large enough to take a whole pipe at once.
@@ -20,6 +20,7 @@ pub struct Input {
     /// What errors count: lines, or the rows of a file that has none.
     unit: &'static str,
     source: RecordSource,
+    field: Option<String>,
     bytes: Option<u64>,
 }
 
@@ -34,7 +35,7 @@ impl Input {
     /// Lines of JSON, or one JSON list. Errors name it so.
     pub fn new(name: impl Into<String>, reader: impl BufRead + Send + 'static) -> Self {
         let source = RecordSource::Bytes(decompressed(Box::new(reader)));
-        Self { name: name.into(), unit: "line", source, bytes: None }
+        Self { name: name.into(), unit: "line", source, field: None, bytes: None }
     }
 
     /// A file: JSON lines or one JSON list, CSV, TSV, Parquet with its feature, compressed or not; `-` is standard input, and
@@ -60,10 +61,41 @@ impl Input {
         }
         let source = open(&local, file, columns)?;
         if matches!(source, RecordSource::Table(_)) {
-            return Ok(Self { name, unit: "row", source, bytes: None });
+            return Ok(Self { name, unit: "row", source, field: None, bytes: None });
         }
         let bytes = (metadata.is_file() && !is_compressed(&local)).then_some(metadata.len());
-        Ok(Self { name, unit: "line", source, bytes })
+        Ok(Self { name, unit: "line", source, field: None, bytes })
+    }
+
+    /// The same, but its records are the items of the list in this field of the JSON object that the input is, such as
+    /// `{"data": [ … ]}`. Hugging Face's `datasets` calls it `field`, too. The rest of the object is not read.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use metatok::input::{Holds, Input, each_record};
+    ///
+    /// let file = br#"{"version": 1, "data": [{"question": "1+1=?"}, {"question": "2+2=?"}]}"#;
+    /// let input = Input::new("memory", &file[..]).in_field("data")?;
+    /// let mut rows = Vec::new();
+    /// each_record(vec![input], Holds::Rows, 1 << 20, |place, record| {
+    ///     rows.push(format!("{place}: {}", record?.json()?));
+    ///     Ok(ControlFlow::Continue(()))
+    /// })?;
+    /// assert_eq!(rows, [r#"memory: item 1: {"question": "1+1=?"}"#, r#"memory: item 2: {"question": "2+2=?"}"#]);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a table, which has no such field, with the input's name.
+    pub fn in_field(self, field: impl Into<String>) -> Result<Self> {
+        match self.source {
+            RecordSource::Bytes(_) => Ok(Self { field: Some(field.into()), ..self }),
+            RecordSource::Table(_) => {
+                let what = "this is a table; only an object in a JSON file has fields";
+                Err(Error::from(ErrorKind::Usage(what.into())).at(Setting::FIELD).at(self.name))
+            }
+        }
     }
 
     /// Standard input.
@@ -84,7 +116,7 @@ impl Input {
 
     /// Rows in memory.
     pub fn rows(name: impl Into<String>, rows: Vec<Row>) -> Self {
-        Self { name: name.into(), unit: "row", source: RecordSource::Table(table_of(rows)), bytes: None }
+        Self { name: name.into(), unit: "row", source: RecordSource::Table(table_of(rows)), field: None, bytes: None }
     }
 
     /// The name that errors have.
@@ -103,7 +135,7 @@ impl Input {
     }
 
     pub(super) fn records(self, longest: usize, holds: Holds) -> Records<Box<dyn BufRead + Send>> {
-        Records::of(self.source, self.unit, longest, holds)
+        Records::of(self.source, self.unit, longest, holds).in_field(self.field)
     }
 }
 

@@ -43,6 +43,12 @@ impl PreparedDataset {
                     .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields unfilled)")),
             };
             if let Some(way_out) = way_out {
+                let way_out = match missing.list_in_only_row() {
+                    Some(list) => {
+                        way_out![format!("if {list:?} lists the rows, use "), Setting::FIELD.set_to(list.to_owned())]
+                    }
+                    None => way_out,
+                };
                 let error = warning.into_error(|message| ErrorKind::Dataset(message + "; no row has it"));
                 return Err(error.with_way_out(way_out).at(name()));
             }

@@ -113,7 +113,11 @@ impl PreparedDataset {
         let judged = Judged::open(options, &mut dataset)?;
         options.apply_to_examples(&mut dataset)?;
         let (mut train, train_digest) = match &options.train {
-            Some(path) => read(vec![Input::open(path, options.columns.as_deref())?], options.max_line_bytes)?,
+            Some(path) => {
+                let input = Input::open(path, options.columns.as_deref())?;
+                let input = options.field.iter().try_fold(input, Input::in_field)?;
+                read(vec![input], options.max_line_bytes)?
+            }
             None => (Vec::new(), String::new()),
         };
         if options.arrow_compat {

@@ -23,6 +23,8 @@ pub struct DatasetOptions {
     pub infer_mode: Option<InferMode>,
     /// The column names of CSV and TSV files without a header.
     pub columns: Option<Vec<String>>,
+    /// The field of a file's object that lists the rows of [`Self::train`].
+    pub field: Option<String>,
     /// The column of the rows' ids; then every row must have it.
     pub id_column: Option<String>,
     /// Columns of the row to write with each prompt.
@@ -58,6 +60,7 @@ impl Default for DatasetOptions {
             layout: None,
             infer_mode: None,
             columns: None,
+            field: None,
             id_column: None,
             keep: Vec::new(),
             judge: Vec::new(),
@@ -120,6 +123,9 @@ impl DatasetOptions {
     pub(super) fn fingerprint_of_keys(&self, mut fingerprint: Fingerprint) -> Fingerprint {
         if let Some(columns) = &self.columns {
             fingerprint = fingerprint.with("columns", columns.join(","));
+        }
+        if let Some(field) = &self.field {
+            fingerprint = fingerprint.with("field", field.as_str());
         }
         if let Some(column) = &self.id_column {
             fingerprint = fingerprint.with("id_column", column.as_str());

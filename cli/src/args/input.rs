@@ -67,6 +67,12 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) columns: Option<Vec<String>>,
 
+    /// Field that lists the records, in files that are one JSON object
+    ///
+    /// For files such as {"data": [ … ]}, also that of --train. The other fields are not read.
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) field: Option<String>,
+
     /// Column of the rows' ids
     ///
     /// Every row must have this column. Default: id, or the row's number in the file if a row has no id.
@@ -157,7 +163,21 @@ pub(crate) struct InputArgs {
     pub(crate) read: ReadArgs,
 }
 
+/// What files do not say of themselves.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Shape<'a> {
+    /// The column names of rows without a header.
+    pub(crate) columns: Option<&'a [String]>,
+    /// The field of an object that lists the records.
+    pub(crate) field: Option<&'a str>,
+}
+
 impl InputArgs {
+    /// What the files do not say of themselves.
+    pub(crate) fn shape(&self) -> Shape<'_> {
+        Shape { columns: self.columns.as_deref(), field: self.field.as_deref() }
+    }
+
     /// The options of a dataset, in addition to its file.
     pub(crate) fn dataset_options(&self) -> DatasetOptions {
         let Self { max_seq_len, max_out_len, strip_thoughts, compat, arrow_compat, strict, max_row_bytes, .. } = *self;
@@ -168,6 +188,7 @@ impl InputArgs {
             layout: self.layout,
             infer_mode: self.infer_mode,
             columns: self.columns.clone(),
+            field: self.field.clone(),
             id_column: self.id_column.clone(),
             keep: self.keep.clone(),
             judge: self.judge.clone(),

@@ -34,7 +34,7 @@ pub(crate) use convert::{ConvertArgs, ConvertTo};
 pub(crate) use datasets::DatasetsArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use import::ImportArgs;
-pub(crate) use input::{AnswersArgs, InputArgs, ReadArgs, input_format};
+pub(crate) use input::{AnswersArgs, InputArgs, ReadArgs, Shape, input_format};
 pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
 pub(crate) use prompt::{PromptArgs, StopArgs, TemplateArgs, content, special_tokens};

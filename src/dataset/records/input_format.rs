@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::dataset::records::Keys;
+use crate::dataset::records::keys::{Keys, begins_with_object};
 use crate::dataset::records::parse_error::{of_format, refused};
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 
@@ -112,7 +112,7 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         InputFormat::PromptCompletion
     } else if has(&["prompt"]) && !keys.begins("prompt", '{') {
         InputFormat::Messages
-    } else if keys.begins("data", '[') {
+    } else if keys.raw("data").is_some_and(|data| data.starts_with('[') && !begins_with_object(data)) {
         InputFormat::Ultrachat
     } else if has(&["text"]) && !has(&["role"]) && !has(&["parent_id"]) {
         InputFormat::Text
@@ -142,11 +142,17 @@ fn nothing_fits(keys: &Keys<'_>) -> Error {
     } else if has(&["parent_id"]) || has(&["role", "text"]) {
         "this is one message of a tree; list the messages of each path through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
     } else {
-        way_out![
+        let way_out = way_out![
             "a record needs messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with ",
             Setting::DATASET,
             " it is a row with any columns"
-        ]
+        ];
+        match keys.list_of_objects() {
+            Some(list) => {
+                way_out.and(format!("; if {list:?} lists the records, use ")).and(Setting::FIELD.set_to(list))
+            }
+            None => way_out,
+        }
     };
     refused(&format!("no conversation found: the record has {names}")).with_way_out(way_out)
 }

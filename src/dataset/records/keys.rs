@@ -1,7 +1,7 @@
 //! The keys of a record that any format reads, each with its value as raw JSON.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess};
@@ -161,12 +161,23 @@ impl<'a> Keys<'a> {
         names.iter().copied().filter(|name| all.get(*name).is_some_and(Option::is_some)).collect()
     }
 
+    /// A key, known or not, whose value lists objects, as in a file that is one object with its records in a list.
+    pub(crate) fn list_of_objects(&self) -> Option<String> {
+        let all: BTreeMap<String, &RawValue> = serde_json::from_str(self.object).unwrap_or_default();
+        all.into_iter().find(|(_, value)| begins_with_object(value.get())).map(|(key, _)| key)
+    }
+
     /// The keys that it has, for an error: known or not, quoted.
     pub(crate) fn names(&self) -> String {
         let Names(names, more) = serde_json::from_str(self.object).unwrap_or_default();
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         if names.is_empty() { "no keys".into() } else { names.join(", ") + &more }
     }
+}
+
+/// Whether a value is a list whose first item is an object.
+pub(crate) fn begins_with_object(value: &str) -> bool {
+    value.strip_prefix('[').is_some_and(|items| items.trim_start().starts_with('{'))
 }
 
 struct Values<'a>([Option<&'a RawValue>; KNOWN.len()]);

@@ -43,6 +43,11 @@ impl Value {
         }
     }
 
+    /// Whether it is a list whose first item is a dict.
+    pub(crate) fn lists_dicts(&self) -> bool {
+        matches!(self, Self::List(items) if matches!(items[..], [Self::Dict(_), ..]))
+    }
+
     /// The same as a `serde_json` value; keys that are not strings become their texts.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;

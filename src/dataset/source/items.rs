@@ -11,6 +11,8 @@ pub(crate) struct Items<R> {
     reader: R,
     longest: usize,
     are_listed: bool,
+    /// Whether what comes after the list is of no record.
+    is_inner: bool,
     place: Place,
     number: u64,
     offset: u64,
@@ -33,12 +35,26 @@ enum Place {
 impl<R: BufRead> Items<R> {
     /// Values one after the other.
     pub(crate) fn values(reader: R, longest: usize) -> Self {
-        Self { reader, longest, are_listed: false, place: Place::Start, number: 0, offset: 0, may_wait: false }
+        Self {
+            reader,
+            longest,
+            are_listed: false,
+            is_inner: false,
+            place: Place::Start,
+            number: 0,
+            offset: 0,
+            may_wait: false,
+        }
     }
 
     /// The items of a list, or of several lists.
     pub(crate) fn of_lists(reader: R, longest: usize) -> Self {
         Self { are_listed: true, ..Self::values(reader, longest) }
+    }
+
+    /// The items of one list, with this many bytes before it. What follows is not read.
+    pub(crate) fn of_inner_list(reader: R, longest: usize, offset: u64) -> Self {
+        Self { is_inner: true, offset, ..Self::of_lists(reader, longest) }
     }
 
     /// Whether reading the next item may have to wait for more bytes.
@@ -58,6 +74,9 @@ impl<R: BufRead> Items<R> {
     fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
         let broken = |what: &str| Err(ErrorKind::Parse(what.to_owned()).into());
         loop {
+            if self.is_inner && self.place == Place::Outside {
+                return Ok(None);
+            }
             let byte = self.peek()?;
             if self.place == Place::Start && byte == Some(0xef) {
                 self.skip_byte_order_mark()?;

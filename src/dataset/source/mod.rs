@@ -2,6 +2,7 @@
 
 mod compressed;
 mod csv;
+mod field;
 mod formats;
 mod items;
 mod later;

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Cursor, Read};
 
+use crate::dataset::source::field::find_list;
 use crate::dataset::source::layout::{Holds, Layout, layout};
 use crate::dataset::source::{FileRecord, Items, Lines, RecordSource, Table};
 use crate::error::{ErrorKind, Result};
@@ -19,6 +20,7 @@ pub(crate) struct Records<R> {
     unit: &'static str,
     longest: usize,
     holds: Holds,
+    field: Option<String>,
 }
 
 enum State<R> {
@@ -33,7 +35,9 @@ impl Records<Box<dyn BufRead + Send>> {
     pub(crate) fn of(source: RecordSource, unit: &'static str, longest: usize, holds: Holds) -> Self {
         match source {
             RecordSource::Bytes(reader) => Self::new(reader, unit, longest, holds),
-            RecordSource::Table(rows) => Self { state: State::Table(Table::new(rows, longest)), unit, longest, holds },
+            RecordSource::Table(rows) => {
+                Self { state: State::Table(Table::new(rows, longest)), unit, longest, holds, field: None }
+            }
         }
     }
 }
@@ -41,7 +45,12 @@ impl Records<Box<dyn BufRead + Send>> {
 impl<R: BufRead> Records<R> {
     /// Reads records of at most `longest` bytes. `unit` is what messages call a line.
     pub(crate) fn new(reader: R, unit: &'static str, longest: usize, holds: Holds) -> Self {
-        Self { state: State::Unread(Some(reader)), unit, longest, holds }
+        Self { state: State::Unread(Some(reader)), unit, longest, holds, field: None }
+    }
+
+    /// The records of a list in this field of the object that the file is.
+    pub(crate) fn in_field(self, field: Option<String>) -> Self {
+        Self { field, ..self }
     }
 
     /// The next record. Its bytes are appended, unless it is a row of a table.
@@ -73,6 +82,11 @@ impl<R: BufRead> Records<R> {
 
     fn begin(&self, mut reader: R) -> Result<State<R>> {
         let mut head = Vec::new();
+        if let Some(field) = &self.field {
+            let offset = find_list(&mut reader, field, self.longest)?;
+            let list = Cursor::new(head).chain(reader);
+            return Ok(State::Items(Items::of_inner_list(list, self.longest, offset)));
+        }
         let layout = match self.holds {
             Holds::Lines => Layout::Lines,
             holds => layout(&mut reader, &mut head, holds, self.longest)?,

@@ -71,18 +71,21 @@ pub struct MissingColumns {
     rows: u64,
     /// What the first row has instead.
     known: String,
+    /// The column of the first row that lists objects.
+    list: Option<String>,
 }
 
 impl MissingColumns {
     /// For the fields that rows must fill, see [`crate::Dataset::needed_fields`].
     pub fn new(fields: Vec<TemplateField>) -> Self {
-        Self { lacking: vec![0; fields.len()], fields, rows: 0, known: String::new() }
+        Self { lacking: vec![0; fields.len()], fields, rows: 0, known: String::new(), list: None }
     }
 
     /// Looks at a row.
     pub fn see(&mut self, row: &Row) {
         if self.rows == 0 {
             self.known = listed(row.names());
+            self.list = row.iter().find(|(_, value)| value.lists_dicts()).map(|(name, _)| name.to_owned());
         }
         self.rows += 1;
         for (field, lacking) in self.fields.iter().zip(&mut self.lacking) {
@@ -103,6 +106,11 @@ impl MissingColumns {
     /// How many rows there were.
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// The column that lists the rows, if the only row is perhaps a whole file.
+    pub(crate) fn list_in_only_row(&self) -> Option<&str> {
+        self.list.as_deref().filter(|_| self.rows == 1)
     }
 
     /// The first field whose column no row has, and the error for it.

@@ -1,0 +1,168 @@
+//! A list of records in a field of an object, such as `{"data": [ … ]}`: finds where it begins.
+
+use std::io::BufRead;
+
+use crate::dataset::source::{Scan, fill};
+use crate::error::{Error, ErrorKind, Result, Setting, way_out};
+use crate::file_kind::BOM;
+
+/// The most fields that an error lists.
+const LISTED: usize = 8;
+
+/// Reads up to the list in this field of the object that a file is, and returns how many bytes come before it. Names of
+/// fields are at most `longest` bytes long.
+pub(super) fn find_list<R: BufRead>(reader: &mut R, field: &str, longest: usize) -> Result<u64> {
+    let mut object = Object { reader, offset: 0 };
+    object.skip_byte_order_mark()?;
+    match object.next()? {
+        Some(b'{') => object.take(1),
+        _ => {
+            let what = format!("this file is not an object with the field {field:?}");
+            return Err(ErrorKind::Parse(what).with_way_out(way_out!["leave out ", Setting::FIELD]));
+        }
+    }
+    let mut others = Vec::new();
+    loop {
+        match object.next()? {
+            Some(b'"') => {}
+            Some(b'}') => return Err(no_field(field, &others)),
+            Some(_) => return Err(broken("the name of a field must be a string")),
+            None => return Err(broken(ENDS)),
+        }
+        let mut name = Vec::new();
+        object.value(|bytes| name.extend_from_slice(&bytes[..bytes.len().min(longest.saturating_sub(name.len()))]))?;
+        let name: String =
+            serde_json::from_slice(&name).map_err(|error| broken(&format!("a field's name: {error}")))?;
+        match object.next()? {
+            Some(b':') => object.take(1),
+            _ => return Err(broken(&format!("there is no value after the field {name:?}"))),
+        }
+        let begin = object.next()?;
+        if name == field {
+            return match begin {
+                Some(b'[') => Ok(object.offset),
+                Some(_) => Err(broken(&format!("the field {field:?} is not a list of records"))),
+                None => Err(broken(ENDS)),
+            };
+        }
+        object.value(|_| ())?;
+        match object.next()? {
+            Some(b',') => object.take(1),
+            Some(b'}') => {}
+            Some(_) => return Err(broken(&format!("a comma is missing after the field {name:?}"))),
+            None => return Err(broken(ENDS)),
+        }
+        others.push(name);
+    }
+}
+
+const ENDS: &str = "the file ends within its object";
+
+fn broken(what: &str) -> Error {
+    ErrorKind::Parse(what.to_owned()).into()
+}
+
+fn no_field(field: &str, others: &[String]) -> Error {
+    let listed: Vec<String> = others.iter().take(LISTED).map(|name| format!("{name:?}")).collect();
+    let more = if others.len() > LISTED { ", …" } else { "" };
+    let what = format!("there is no field {field:?} (fields: {}{more})", listed.join(", "));
+    ErrorKind::Parse(what).with_way_out("name the one that lists the records")
+}
+
+/// An object that is being read.
+struct Object<'a, R> {
+    reader: &'a mut R,
+    offset: u64,
+}
+
+impl<R: BufRead> Object<'_, R> {
+    /// The next byte that is not white space, which stays unread; none at the end.
+    fn next(&mut self) -> Result<Option<u8>> {
+        loop {
+            let available = fill(self.reader)?;
+            let Some(first) = available.first().copied() else { return Ok(None) };
+            match available.iter().take_while(|byte| byte.is_ascii_whitespace()).count() {
+                0 => return Ok(Some(first)),
+                spaces => self.take(spaces),
+            }
+        }
+    }
+
+    /// Reads a value, bytes by bytes.
+    fn value(&mut self, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let (mut scan, start) = (Scan::default(), self.offset);
+        loop {
+            let available = fill(self.reader)?;
+            if available.is_empty() {
+                return Err(broken(ENDS));
+            }
+            let end = scan.end(available);
+            let taken = end.unwrap_or(available.len());
+            take(&available[..taken]);
+            self.take(taken);
+            if end.is_some() {
+                return if self.offset > start { Ok(()) } else { Err(broken("a value is missing")) };
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.reader.consume(bytes);
+        self.offset += bytes as u64;
+    }
+
+    fn skip_byte_order_mark(&mut self) -> Result<()> {
+        for byte in BOM {
+            if fill(self.reader)?.first() != Some(byte) {
+                break;
+            }
+            self.take(1);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left to read, or the error.
+    #[track_caller]
+    fn check(file: &str, expected: &str) {
+        for capacity in [1, 3, 1 << 10] {
+            let mut reader = std::io::BufReader::with_capacity(capacity, file.as_bytes());
+            let found = match find_list(&mut reader, "x", 1 << 10) {
+                Ok(offset) => {
+                    let mut rest = String::new();
+                    std::io::Read::read_to_string(&mut reader, &mut rest).expect("it is text");
+                    assert_eq!(offset as usize, file.len() - rest.len());
+                    rest
+                }
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(found, expected, "{file}, {capacity} bytes at a time");
+        }
+    }
+
+    #[test]
+    fn lists_are_found_and_other_files_are_errors() {
+        check(r#"{"x": [1]}"#, "[1]}");
+        check("\u{feff} {\n\"x\":[", "[");
+        check(r#"{"a": {"x": [0]}, "b" : "\"}", "c":1 , "\u0078" : [1, 2], "d": 3}"#, r#"[1, 2], "d": 3}"#);
+        check("", r#"this file is not an object with the field "x"; leave out `field`"#);
+        check("[1]", r#"this file is not an object with the field "x"; leave out `field`"#);
+        check("{}", r#"there is no field "x" (fields: ); name the one that lists the records"#);
+        check(
+            r#"{"a": 1, "b": []}"#,
+            r#"there is no field "x" (fields: "a", "b"); name the one that lists the records"#,
+        );
+        check(r#"{"x": {}}"#, r#"the field "x" is not a list of records"#);
+        check(r#"{"a": 1 "x": []}"#, r#"a comma is missing after the field "a""#);
+        check(r#"{"a" 1}"#, r#"there is no value after the field "a""#);
+        check("{a: 1}", "the name of a field must be a string");
+        check(r#"{"a": , "x": []}"#, "a value is missing");
+        for cut in ["{", r#"{"a"#, r#"{"a": [1"#, r#"{"a": 1"#, r#"{"a": 1,"#, r#"{"x":"#] {
+            check(cut, "the file ends within its object");
+        }
+    }
+}
