@@ -161,6 +161,11 @@ impl<'a> Keys<'a> {
         names.iter().copied().filter(|name| all.get(*name).is_some_and(Option::is_some)).collect()
     }
 
+    /// Whether it is a line of a file of rejected lines, as `build` writes them.
+    pub(crate) fn is_rejected_line(&self) -> bool {
+        self.object.starts_with("{\"file\":") && self.given(&["file", "error", "line", "item", "row"]).len() == 3
+    }
+
     /// A key, known or not, whose value lists objects, as in a file that is one object with its records in a list.
     pub(crate) fn list_of_objects(&self) -> Option<String> {
         let all: BTreeMap<String, &RawValue> = serde_json::from_str(self.object).unwrap_or_default();
