@@ -118,10 +118,12 @@ def test_other_columns_of_texts_are_left_alone() -> None:
         assert pa.table(builder.build_arrow(table, "rejected"))["input_ids"].to_pylist() == [expected]
 
 
-def test_a_completion_is_scored_after_its_prompt() -> None:
+@pytest.mark.parametrize("name", ["completion", "response"])
+def test_a_completion_is_scored_after_its_prompt(name: str) -> None:
     builder = metatok.PromptBuilder("demo", mode="ppl")
-    rows = [{"prompt": "1+1=", "completion": "2"}]
+    rows = [{"prompt": "1+1=", name: "2"}]
     expected = [prompt.tolist() for prompt in builder.build_all(rows)]
+    assert expected != [builder.build("1+1=").tolist()]
     table = pa.Table.from_pylist(rows)
     assert pa.table(builder.build_arrow(table, "prompt"))["input_ids"].to_pylist() == expected
     assert [ids.tolist() for ids in builder.map("prompt")(table.to_pydict())["input_ids"]] == expected

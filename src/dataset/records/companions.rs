@@ -21,13 +21,13 @@ const OF_MESSAGES: [&str; 11] = [
 /// use metatok::dataset::records::companions;
 ///
 /// assert!(companions("messages", false).any(|name| name == "tools"));
-/// assert!(companions("prompt", true).eq(["completion"]));
+/// assert!(companions("prompt", true).eq(["completion", "response"]));
 /// assert_eq!(companions("question", true).count(), 0);
 /// ```
 pub fn companions(column: &str, is_text: bool) -> impl Iterator<Item = &'static str> + use<> {
     let of_messages: &[&str] = if is_text { &[] } else { &OF_MESSAGES };
-    let completion = (column == "prompt").then_some("completion");
-    of_messages.iter().copied().chain(completion)
+    let completions: &[&str] = if column == "prompt" { &["completion", "response"] } else { &[] };
+    of_messages.iter().chain(completions).copied()
 }
 
 /// The key of a record for the conversation that a table has in this column: a text or a list of messages.
