@@ -47,7 +47,7 @@ fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
     for one in &read {
         match args_of(one, args, output).and_then(|args| build_one::run(&args, &loaded, Some(one.name()))) {
             // Its file is not written.
-            Ok(done) if done.code != 0 && args.on_error == OnError::Stop => {
+            Ok(done) if done.code != 0 && args.errors.on_error == OnError::Stop => {
                 code = code.max(done.code);
                 failed.push(one.name().to_owned());
             }
@@ -86,7 +86,7 @@ fn check(args: &BuildArgs) -> Result<&Path> {
             "--output must be a folder with a file for each dataset, but {} is a file",
             output.display()
         )),
-        _ if args.rejects.is_some() => {
+        _ if args.errors.rejects.is_some() => {
             usage(&format!("--rejects is one file, {named}; remove it, and each has its own file next to its output"))
         }
         _ if args.answers.answers.is_some() => {

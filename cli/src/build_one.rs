@@ -106,7 +106,7 @@ fn new_build(
     let mut build = Build::new(form);
     build.input_format = args.input.input_format;
     build.max_line_bytes = args.input.read.max_line_bytes;
-    build.stop_at_error = args.on_error == OnError::Stop;
+    build.stop_at_error = args.errors.on_error == OnError::Stop;
     build.threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
     if let Some(dataset) = dataset {
         build = build.with_dataset(dataset);
@@ -137,8 +137,8 @@ fn done(code: u8, form: &PromptForm, written: &Written) -> BuildOutcome {
 /// Checks that no output is also an input.
 fn outputs(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
     let mut outputs = Outputs::to("--output", args.output.as_deref());
-    if args.on_error == OnError::Reject {
-        outputs = outputs.and("--rejects", &rejects_path(args))?;
+    if let Some(rejects) = rejects_path(&args.errors, args.output.as_deref()) {
+        outputs = outputs.and("--rejects", &rejects)?;
     }
     outputs.check_inputs(&args.input, source, dataset)?;
     outputs.check("--answers", args.answers.answers.as_deref())?;

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 
-use crate::args::{BuildArgs, OnError};
+use crate::args::BuildArgs;
 use crate::exit::REJECTED;
 use crate::loaded::Loaded;
 use crate::output::{Output, count, written};
@@ -28,10 +28,8 @@ pub(crate) struct Results<'a> {
 impl<'a> Results<'a> {
     /// Of an input with this many bytes, if that is known.
     pub(crate) fn open(args: &'a BuildArgs, bytes: Option<u64>) -> Result<Self> {
-        let rejects = match args.on_error {
-            OnError::Stop => None,
-            OnError::Reject => Some(Rejects::open(rejects_path(args))?),
-        };
+        let rejects = rejects_path(&args.errors, args.output.as_deref());
+        let rejects = rejects.map(|path| Rejects::open(path, "row")).transpose()?;
         let output = Output::open(args.output.as_deref())?;
         // A bar would be written between the records.
         let shows_records = args.output.is_none() && io::stdout().is_terminal();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RequestArgs, RunArgs, TemplateArgs, ViewArgs};
+use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RejectArgs, RequestArgs, RunArgs, TemplateArgs, ViewArgs};
 use crate::setup;
 use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
@@ -44,13 +44,18 @@ pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
         refuse([("--keep", !args.input.keep.is_empty())], why)?;
     }
     check_request(args)?;
+    check_rejects(&args.errors)?;
+    if args.format.has_ids() { Ok(()) } else { check_messages(args) }
+}
+
+/// Options for bad lines that cannot be combined.
+pub(crate) fn check_rejects(args: &RejectArgs) -> Result<()> {
     if args.on_error == OnError::Stop {
         let rejects = [("--rejects", args.rejects.is_some())];
-        refuse(rejects, "is for rejected rows, but the first one stops the run; add --on-error reject")?;
+        refuse(rejects, "is for rejected lines, but the first one stops the command; add --on-error reject")?;
     }
     let to_stdout = args.rejects.as_deref().is_some_and(|path| path == Path::new("-"));
-    refuse([("--rejects", to_stdout)], "is a file, because standard output is for prompts; name one")?;
-    if args.format.has_ids() { Ok(()) } else { check_messages(args) }
+    refuse([("--rejects", to_stdout)], "is a file, because standard output is for what is right; name one")
 }
 
 /// What goes with requests to servers.

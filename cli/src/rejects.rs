@@ -1,39 +1,44 @@
-//! Lines that are not valid prompts: saved to a file, with the reason.
+//! Bad lines: saved to a file, with the reason.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::args::BuildArgs;
+use crate::args::{OnError, RejectArgs};
+
 use crate::output::{Output, becomes_a_file, count};
 use crate::say::{InFlags, flag, say};
-use metatok::build::Rejected;
 use metatok::error::{At, Result};
+use metatok::input::Rejected;
 
 /// How many errors are printed if rows are rejected. The rejects file has all of them.
 const SHOWN_ERRORS: u64 = 10;
 
-pub(crate) fn rejects_path(args: &BuildArgs) -> PathBuf {
-    match (&args.rejects, &args.output) {
-        (Some(rejects), _) => rejects.clone(),
-        (None, Some(output)) if becomes_a_file(output) => {
-            let mut name = output.clone().into_os_string();
+/// The file for bad lines, for a command with this output; none if it stops at the first one.
+pub(crate) fn rejects_path(args: &RejectArgs, output: Option<&Path>) -> Option<PathBuf> {
+    match (args.on_error, &args.rejects, output) {
+        (OnError::Stop, ..) => None,
+        (OnError::Reject, Some(rejects), _) => Some(rejects.clone()),
+        (OnError::Reject, None, Some(output)) if becomes_a_file(output) => {
+            let mut name = output.to_owned().into_os_string();
             name.push(".rejects.jsonl");
-            name.into()
+            Some(name.into())
         }
-        _ => PathBuf::from("rejects.jsonl"),
+        (OnError::Reject, None, _) => Some("rejects.jsonl".into()),
     }
 }
 
-/// The rejected rows. Their file appears only if there are any.
+/// The rejected lines. Their file appears only if there are any.
 pub(crate) struct Rejects {
+    /// What a line is called.
+    unit: &'static str,
     path: PathBuf,
     output: Output,
     pub(crate) count: u64,
 }
 
 impl Rejects {
-    pub(crate) fn open(path: PathBuf) -> Result<Self> {
+    pub(crate) fn open(path: PathBuf, unit: &'static str) -> Result<Self> {
         let output = Output::open(Some(&path))?;
-        Ok(Self { path, output, count: 0 })
+        Ok(Self { unit, path, output, count: 0 })
     }
 
     pub(crate) fn add(&mut self, rejected: Rejected, progress: &indicatif::ProgressBar) -> Result<()> {
@@ -48,7 +53,7 @@ impl Rejects {
     pub(crate) fn finish(self, is_quiet: bool) -> Result<()> {
         if self.count == 0 {
             if !is_quiet && self.path.is_file() {
-                say!("note: {} is of an earlier run: no row was rejected", self.path.display());
+                say!("note: {} is of an earlier run: no {} was rejected", self.path.display(), self.unit);
             }
             return Ok(());
         }
@@ -56,7 +61,7 @@ impl Rejects {
             0 => String::new(),
             more => format!(" ({more} of them not shown)"),
         };
-        say!("{} rejected{more}, see {}", count(self.count, "row"), self.path.display());
+        say!("{} rejected{more}, see {}", count(self.count, self.unit), self.path.display());
         self.output.finish()
     }
 }

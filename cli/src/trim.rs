@@ -4,10 +4,14 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use indicatif::ProgressBar;
+
 use crate::args::{Shape, TrimArgs};
 use crate::exit::REJECTED;
+use crate::flags::check_rejects;
 use crate::output::{Output, count, written};
 use crate::outputs::Outputs;
+use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, flag, say};
 use crate::setup;
 use crate::source::{Source, names};
@@ -21,7 +25,12 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         let what = "there is nothing to trim: name a file of answers, or pipe one in";
         return Err(ErrorKind::Usage(what.into()).into());
     }
-    let outputs = Outputs::to("--output", args.output.as_deref());
+    check_rejects(&args.errors)?;
+    let rejects = rejects_path(&args.errors, args.output.as_deref());
+    let mut outputs = Outputs::to("--output", args.output.as_deref());
+    if let Some(rejects) = &rejects {
+        outputs = outputs.and("--rejects", rejects)?;
+    }
     outputs.check_source(&args.inputs, &source)?;
     outputs.check_model(&args.model, true)?;
     let (model, tokenizer) = setup::load_for_answers(&args.model)?;
@@ -29,7 +38,8 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let TrimArgs { include_stop, keep_special_tokens, explain, validate, .. } = *args;
     let options = TrimOptions { include_stop, keep_special_tokens, explain, validate };
     let trimmer = AnswerTrimmer::new(&builder, options)?.setting_name(flag);
-    let trimmer = trimmer.run_id(args.run_id.run_id.clone());
+    let trimmer = trimmer.run_id(args.run_id.run_id.clone()).stop_at_error(rejects.is_none());
+    let mut rejects = rejects.map(|path| Rejects::open(path, "line")).transpose()?;
     let mut output = Output::open(args.output.as_deref())?;
     let mut totals = TrimTotals::default();
     let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
@@ -40,23 +50,31 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         if output.stream(&batch.lines)?.is_break() {
             break;
         }
-        if let Some(error) = batch.wrong {
-            say!("{}", error.in_flags());
-            say!("stopped at the first bad line ({})", written(totals.answers, "answer", args.output.as_deref()));
-            return Ok(ExitCode::from(REJECTED));
+        for line in batch.rejected {
+            let Some(rejects) = &mut rejects else {
+                say!("{}", line.into_error().in_flags());
+                let written = written(totals.answers, "answer", args.output.as_deref());
+                say!("stopped at the first bad line ({written}); use --on-error reject to skip bad lines");
+                return Ok(ExitCode::from(REJECTED));
+            };
+            rejects.add(line, &ProgressBar::hidden())?;
         }
         if let Some(error) = batch.error {
             return Err(error);
         }
     }
-    if totals.answers == 0 {
+    let has_rejected = rejects.as_ref().is_some_and(|rejects| rejects.count > 0);
+    if totals.answers == 0 && !has_rejected {
         return Err(metatok::Error::from(ErrorKind::Invalid("there are no answers".into())).at(Place::file(names)));
     }
     output.finish()?;
     if !args.quiet {
         say!("{}", summary(&totals, args.validate));
     }
-    Ok(if totals.is_good() { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
+    if let Some(rejects) = rejects {
+        rejects.finish(args.quiet)?;
+    }
+    Ok(if totals.is_good() && !has_rejected { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
 }
 
 fn summary(totals: &TrimTotals, is_validated: bool) -> String {

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use crate::answers::ModelAnswers;
 use crate::build::notes::Notes;
-use crate::build::reject::Rejected;
 use crate::build::repeated_ids::OwnId;
 use crate::build::writer::{Out, PromptRequest, PromptWriter};
 use crate::build::written::Written;
 use crate::conversation::Mode;
 use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RawRecord, RecordReader, RowPrompter};
 use crate::error::{Error, Result, Warning};
-use crate::input::{LineBatch, RecordPlace};
+use crate::input::{LineBatch, RecordPlace, Rejected};
 use crate::prepared::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
 

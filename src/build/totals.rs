@@ -2,9 +2,9 @@
 
 use crate::build::InputRemarks;
 use crate::build::batch::BuiltBatch;
-use crate::build::reject::Rejected;
 use crate::build::written::Written;
 use crate::error::{Error, Warning};
+use crate::input::Rejected;
 use crate::tokenizer::TokenId;
 
 /// The totals of the batches, added in order.

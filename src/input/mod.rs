@@ -22,6 +22,7 @@ mod each;
 mod id;
 mod output_files;
 mod record_place;
+mod rejected;
 mod source;
 
 pub use crate::dataset::{Holds, RawRecord};
@@ -32,6 +33,7 @@ pub use each::{each_conversation, each_line, each_record, from_json};
 pub(crate) use id::without_escapes;
 pub use output_files::OutputFiles;
 pub use record_place::RecordPlace;
+pub use rejected::Rejected;
 pub use source::Input;
 
 /// The default limit on the length of a line, in bytes: 64 MiB.

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::{Input, LineBatch, RecordPlace, lines};
+use crate::input::{Input, LineBatch, Rejected, lines};
 use crate::pipeline;
 use crate::trim::{AnswerTrimmer, TrimTotals};
 
@@ -16,8 +16,8 @@ pub struct TrimmedBatch {
     pub lines: Vec<u8>,
     /// How many there are, and what was found in them.
     pub totals: TrimTotals,
-    /// The line after them is not an answer. Nothing of the lines after it is kept.
-    pub wrong: Option<Error>,
+    /// The lines that are no answers. If the first one stops the trimmer, nothing of the lines after it is kept.
+    pub rejected: Vec<Rejected>,
     /// Reading failed after them.
     pub error: Option<Error>,
 }
@@ -49,11 +49,14 @@ impl AnswerTrimmer {
         max_line_bytes: usize,
         threads: Option<NonZeroUsize>,
     ) -> Result<impl Iterator<Item = TrimmedBatch> + use<>> {
+        let stops = self.stops_at_error;
         let batches = pipeline::ordered(pipeline::threads(threads), lines(inputs, max_line_bytes), move || {
             let trimmer = Arc::clone(&self);
             Box::new(move |batch| trimmer.trim_batch(batch, max_line_bytes))
         })?;
-        Ok(pipeline::up_to(batches, |batch: &TrimmedBatch| batch.wrong.is_some() || batch.error.is_some()))
+        Ok(pipeline::up_to(batches, move |batch: &TrimmedBatch| {
+            batch.error.is_some() || stops && !batch.rejected.is_empty()
+        }))
     }
 
     fn trim_batch(&self, mut batch: LineBatch, longest: usize) -> TrimmedBatch {
@@ -61,8 +64,11 @@ impl AnswerTrimmer {
         for line in &batch.lines {
             let record = batch.raw(line, longest).and_then(|record| record.json());
             if let Err(error) = record.and_then(|json| self.trim_into(&json, &mut trimmed)) {
-                trimmed.wrong = Some(RecordPlace::new(&batch.input, &line.record.line).of_error(error));
-                return trimmed;
+                let bytes = batch.bytes(line).unwrap_or_default().into_owned();
+                trimmed.rejected.push(Rejected::new(&batch.input, &line.record.line, bytes, error));
+                if self.stops_at_error {
+                    return trimmed;
+                }
             }
         }
         trimmed.error = batch.error.take();

@@ -53,6 +53,7 @@ pub struct AnswerTrimmer {
     setting_name: fn(&Setting) -> String,
     /// The prefix of the ids of requests.
     run_id: Option<String>,
+    stops_at_error: bool,
     /// The last stops that engines named, with which others are found, too.
     named: Mutex<Vec<(StopReason, Arc<NamedStops>)>>,
 }
@@ -76,7 +77,14 @@ impl AnswerTrimmer {
         let TrimOptions { include_stop, keep_special_tokens, .. } = options;
         let trimmer = builder.trimmer()?.include_stop(include_stop).skip_special_tokens(!keep_special_tokens);
         let stops = AnswerStops::new(builder, trimmer)?;
-        Ok(Self { stops, options, setting_name: Setting::to_string, run_id: None, named: Mutex::default() })
+        Ok(Self {
+            stops,
+            options,
+            setting_name: Setting::to_string,
+            run_id: None,
+            stops_at_error: true,
+            named: Mutex::default(),
+        })
     }
 
     /// Sets how the messages of problems name settings.
@@ -90,6 +98,13 @@ impl AnswerTrimmer {
     #[must_use]
     pub fn run_id(mut self, run_id: Option<String>) -> Self {
         self.run_id = run_id;
+        self
+    }
+
+    /// Whether [`Self::batches`] ends at the first line that is no answer, as it does by default.
+    #[must_use]
+    pub fn stop_at_error(mut self, stop: bool) -> Self {
+        self.stops_at_error = stop;
         self
     }
 

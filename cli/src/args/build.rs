@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 #[cfg(feature = "arrays")]
 use crate::args::named;
 use crate::args::{
-    AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, RequestArgs, heading, output_file, truncation,
+    AnswersArgs, InputArgs, ModelArgs, PromptArgs, RejectArgs, RequestArgs, heading, output_file, truncation,
 };
 use crate::say::InFlags;
 #[cfg(feature = "arrays")]
@@ -97,17 +97,8 @@ pub(crate) struct BuildArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) fingerprint: bool,
 
-    /// Stop at a bad line, or save it and continue
-    ///
-    /// reject writes the line and its error to the --rejects file.
-    #[arg(long, value_enum, default_value = "stop", value_name = "stop|reject", hide_possible_values = true, help_heading = heading::ERRORS)]
-    pub(crate) on_error: OnError,
-
-    /// File for lines that --on-error reject skips
-    ///
-    /// Each line comes with its error. Default: rejects.jsonl, or a file next to --output.
-    #[arg(long, value_name = "FILE", help_heading = heading::ERRORS, hide_short_help = true)]
-    pub(crate) rejects: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) errors: RejectArgs,
 
     /// Reject prompts with an image, audio or video whose file is missing
     ///

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{ModelArgs, ReadArgs, RunIdArgs, StopArgs, heading, output_file};
+use crate::args::{ModelArgs, ReadArgs, RejectArgs, RunIdArgs, StopArgs, heading, output_file};
 
 #[derive(clap::Args)]
 #[command(
@@ -49,6 +49,9 @@ pub(crate) struct TrimArgs {
 
     #[command(flatten)]
     pub(crate) run_id: RunIdArgs,
+
+    #[command(flatten)]
+    pub(crate) errors: RejectArgs,
 
     /// Engine output as JSON lines
     ///

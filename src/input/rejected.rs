@@ -1,4 +1,4 @@
-//! Lines that are not valid prompts, with the reason.
+//! Lines that are not what they should be, with the reason.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::dataset::Line;
 use crate::error::{Error, SettingName};
 use crate::input::RecordPlace;
 
-/// A line that is not a valid prompt.
+/// A line that is not a valid prompt, or no answer.
 #[derive(Debug)]
 pub struct Rejected {
     input: Arc<str>,
@@ -18,11 +18,11 @@ pub struct Rejected {
 
 impl Rejected {
     /// `error` says nothing of the place, which is `input` and `line`.
-    pub(super) fn new(input: &Arc<str>, line: &Line, bytes: Vec<u8>, error: Error) -> Self {
+    pub(crate) fn new(input: &Arc<str>, line: &Line, bytes: Vec<u8>, error: Error) -> Self {
         Self { input: Arc::clone(input), line: line.clone(), bytes, error }
     }
 
-    /// Why it is not a valid prompt, with its place.
+    /// What is wrong with it, with its place.
     pub fn into_error(self) -> Error {
         RecordPlace::new(&self.input, &self.line).of_error(self.error)
     }
