@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::answers::{asker, string_id};
@@ -76,10 +77,29 @@ impl Answer {
             stop: trimmed.stop.or(stop),
             error: trimmed.error.map(ToOwned::to_owned),
         };
-        // Calls of tools are compared as they are written.
-        let beside = trimmed.message.as_ref().map_or("", |message| message.get());
-        Self { id, token_ids: trimmed.token_ids, text: trimmed.text + beside, end }
+        // The ids of an answer have all that it says.
+        let message = trimmed.message.as_ref().filter(|_| trimmed.token_ids.is_none());
+        let beside = message.map(|message| said_beside(message)).unwrap_or_default();
+        Self { id, token_ids: trimmed.token_ids, text: trimmed.text + &beside, end }
     }
+}
+
+/// What a message says besides its content, as it is compared: without the ids that servers make up for calls of tools.
+fn said_beside(message: &RawValue) -> String {
+    let mut said: Value = serde_json::from_str(message.get()).unwrap_or_default();
+    for call in said.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(call) = call.as_object_mut() {
+            call.retain(|key, _| !matches!(key.as_str(), "id" | "index"));
+        }
+    }
+    // vLLM calls thoughts by this name, others by the longer one.
+    if let Some(said) = said.as_object_mut()
+        && let Some(thoughts) = said.remove("reasoning")
+    {
+        said.entry("reasoning_content").or_insert(thoughts);
+    }
+    said.sort_all_objects();
+    said.to_string()
 }
 
 impl End {

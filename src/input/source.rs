@@ -68,7 +68,7 @@ impl Input {
     }
 
     /// The same, but its records are the items of the list in this field of the JSON object that the input is, such as
-    /// `{"data": [ … ]}`. Hugging Face's `datasets` calls it `field`, too. The rest of the object is not read.
+    /// `{"data": [ … ]}`. Hugging Face's `datasets` calls it `field`, too. Nothing may follow the object.
     ///
     /// ```
     /// use std::ops::ControlFlow;

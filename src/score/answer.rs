@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::python_repr;
+use crate::server::split_request_id;
 use crate::wording;
 
 /// An answer with the columns of its row that were kept.
@@ -22,10 +23,12 @@ use crate::wording;
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ScoredAnswer {
+    id: Option<Value>,
     turn: Option<usize>,
     columns: Option<Map<String, Value>>,
     text: Option<String>,
     error: Option<IgnoredAny>,
+    finish_reason: Option<String>,
     found: Option<IgnoredAny>,
     correct: Option<IgnoredAny>,
 }
@@ -37,7 +40,10 @@ impl ScoredAnswer {
     /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one with neither a text nor an
     /// error.
     pub fn read(line: &str) -> Result<Self> {
-        let answer: Self = wording::object_from_line(line)?;
+        let mut answer: Self = wording::object_from_line(line)?;
+        // The id of a request has the turn in it.
+        let id = answer.id.as_ref().and_then(Value::as_str);
+        answer.turn = answer.turn.or_else(|| split_request_id(id?).2);
         if answer.text.is_none() && answer.error.is_none() {
             let what = "there is no \"text\"; an answer must be a line that `metatok run` or `metatok trim` wrote";
             return Err(ErrorKind::Invalid(what.into()).into());
@@ -47,13 +53,14 @@ impl ScoredAnswer {
 
     /// A label that was picked; none if a score is missing.
     pub(super) fn of_label(label: Option<&str>, columns: Option<&Map<String, Value>>) -> Self {
-        let (turn, error, found, correct) = (None, None, None, None);
-        Self { turn, columns: columns.cloned(), text: label.map(str::to_owned), error, found, correct }
+        let (columns, text) = (columns.cloned(), label.map(str::to_owned));
+        Self { id: None, turn: None, columns, text, error: None, finish_reason: None, found: None, correct: None }
     }
 
-    /// The text of the answer; none if it is an error.
+    /// The text of the answer; none if it is an error, or if the engine gave up.
     pub fn text(&self) -> Option<&str> {
-        self.text.as_deref()
+        let gave_up = matches!(self.finish_reason.as_deref(), Some("abort" | "error"));
+        self.text.as_deref().filter(|_| !gave_up)
     }
 
     /// Whether the line already has the keys that scoring adds, `found` and `correct`.

@@ -5,8 +5,10 @@ use serde_json::value::RawValue;
 use crate::error::{ErrorKind, Result};
 use crate::input::from_json;
 use crate::server::keys::Keys;
+use crate::server::unfinished::{event, unfinished};
 use crate::server::{
-    AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, sglang, triton,
+    AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, server_error,
+    sglang, triton,
 };
 
 /// All formats. The first one whose keys are all present is used.
@@ -21,14 +23,16 @@ pub static ANSWER_FORMATS: &[AnswerFormat] = &[
     own::IDS,
     own::TEXT,
     own::ERROR,
+    server_error::OBJECT,
+    server_error::DETAIL,
 ];
 
 /// Reads a line of an engine's output: one object, or a list of them. It may hold several answers, for example if a
 /// request asks for `n` of them.
 ///
 /// # Errors
-/// [`ErrorKind::Parse`] for what is not JSON; [`ErrorKind::Invalid`] for an object of no known format, with its keys, and for a
-/// line without any answer or error.
+/// [`ErrorKind::Parse`] for what is not JSON; [`ErrorKind::Invalid`] for an object of no known format, with its keys, for a
+/// part of a streamed answer, and for a line without any answer or error.
 pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
     if !json.trim_start().starts_with('[') {
         return read(json);
@@ -42,14 +46,23 @@ pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
 }
 
 fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
-    let keys: Keys<'_> = from_json(json)?;
+    let keys: Keys<'_> = from_json(json).map_err(|error| event(json).unwrap_or(error))?;
+    let answers = read_whole(&keys);
+    let may_go_on = answers.as_ref().map_or(true, |answers| answers.iter().any(|one| one.finish_reason.is_none()));
+    match if may_go_on { unfinished(&keys) } else { None } {
+        Some(error) => Err(error),
+        None => answers,
+    }
+}
+
+fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     match ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key))) {
-        Some(format) => match (format.read)(&keys)? {
+        Some(format) => match (format.read)(keys)? {
             answers if !answers.is_empty() => Ok(answers),
-            _ if keys.raw("error").is_some_and(|error| error.get() != "null") => (own::ERROR.read)(&keys),
+            _ if keys.raw("error").is_some_and(|error| error.get() != "null") => (own::ERROR.read)(keys),
             _ => Err(no_answer()),
         },
-        None => Err(unknown(&keys)),
+        None => Err(unknown(keys)),
     }
 }
 

@@ -34,10 +34,12 @@ mod protocols;
 mod request;
 mod request_id;
 mod request_output;
+mod server_error;
 pub(crate) mod sglang;
 mod token_logprobs;
 pub(crate) mod triton;
 pub(crate) mod trtllm;
+mod unfinished;
 pub(crate) mod vllm;
 pub(crate) mod vllm_generate;
 

@@ -124,22 +124,26 @@ impl LineSink for Sglang {
     }
 }
 
-pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "SGLang", keys: &["meta_info"], read };
+pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "SGLang", keys: &["meta_info"], read: read_finished };
 
 /// SGLang's metadata of an answer. LMDeploy's `/generate` has the same.
 #[derive(Default, Deserialize)]
 struct MetaInfo<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
-    finish_reason: Option<Finish>,
+    #[serde(borrow)]
+    finish_reason: Option<Finish<'a>>,
     input_token_logprobs: Option<Vec<SglangLogprob>>,
 }
 
 /// Why the answer ended. Source: recorded answers of SGLang 0.5.23.
 #[derive(Deserialize)]
-struct Finish {
+struct Finish<'a> {
     r#type: String,
     matched: Option<StopReason>,
+    /// Why it was aborted.
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
 }
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
@@ -155,6 +159,13 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         stop_reason: stop_reason.flatten(),
         ..answer
     }])
+}
+
+/// The same of a file, in which an answer that was aborted, and says why, is an error.
+fn read_finished<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let info: MetaInfo<'a> = keys.get("meta_info")?.unwrap_or_default();
+    let error = info.finish_reason.filter(|finish| finish.r#type == "abort").and_then(|finish| finish.message);
+    Ok(read(keys)?.into_iter().map(|answer| EngineAnswer { error, ..answer }).collect())
 }
 
 pub(super) const PROTOCOL: Protocol = Protocol {

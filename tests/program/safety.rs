@@ -270,7 +270,7 @@ fn an_option_that_says_nothing_is_refused() {
         ("build --pad-to-multiple-of 8 --format vllm x", format!("--pad-to-multiple-of {padded}")),
         (
             "build --rejects bad x",
-            "--rejects is for rejected rows, but the first one stops the run; add --on-error reject".into(),
+            "--rejects is for rejected lines, but the first one stops the command; add --on-error reject".into(),
         ),
         ("build --format messages --tokenizer demo x", format!("--tokenizer {of_ids}")),
         ("build --format messages --special-tokens never x", format!("--special-tokens {of_ids}")),

@@ -69,7 +69,7 @@ pub(crate) struct InputArgs {
 
     /// Field that lists the records, in files that are one JSON object
     ///
-    /// For files such as {"data": [ … ]}, also that of --train. The other fields are not read.
+    /// For files such as {"data": [ … ]}, also that of --train. Nothing may follow the object.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) field: Option<String>,
 

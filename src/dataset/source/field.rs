@@ -22,37 +22,36 @@ pub(super) fn find_list<R: BufRead>(reader: &mut R, field: &str, longest: usize)
         }
     }
     let mut others = Vec::new();
-    loop {
-        match object.next()? {
-            Some(b'"') => {}
-            Some(b'}') => return Err(no_field(field, &others)),
-            Some(_) => return Err(broken("the name of a field must be a string")),
-            None => return Err(broken(ENDS)),
-        }
-        let mut name = Vec::new();
-        object.value(|bytes| name.extend_from_slice(&bytes[..bytes.len().min(longest.saturating_sub(name.len()))]))?;
-        let name: String =
-            serde_json::from_slice(&name).map_err(|error| broken(&format!("a field's name: {error}")))?;
-        match object.next()? {
-            Some(b':') => object.take(1),
-            _ => return Err(broken(&format!("there is no value after the field {name:?}"))),
-        }
-        let begin = object.next()?;
+    while let Some(name) = object.name(longest)? {
         if name == field {
-            return match begin {
+            return match object.next()? {
                 Some(b'[') => Ok(object.offset),
                 Some(_) => Err(broken(&format!("the field {field:?} is not a list of records"))),
                 None => Err(broken(ENDS)),
             };
         }
         object.value(|_| ())?;
-        match object.next()? {
-            Some(b',') => object.take(1),
-            Some(b'}') => {}
-            Some(_) => return Err(broken(&format!("a comma is missing after the field {name:?}"))),
-            None => return Err(broken(ENDS)),
-        }
+        object.comma(&name)?;
         others.push(name);
+    }
+    Err(no_field(field, &others))
+}
+
+/// Reads what follows the list in this field, up to the end of the file: the rest of its object, and nothing else.
+pub(super) fn read_rest<R: BufRead>(reader: &mut R, field: &str, longest: usize) -> Result<()> {
+    let mut object = Object { reader, offset: 0 };
+    object.comma(field)?;
+    while let Some(name) = object.name(longest)? {
+        if name == field {
+            return Err(broken(&format!("there are two fields {field:?}")));
+        }
+        object.value(|_| ())?;
+        object.comma(&name)?;
+    }
+    object.take(1);
+    match object.next()? {
+        Some(_) => Err(broken("something follows the object with the records; give each object a file of its own")),
+        None => Ok(()),
     }
 }
 
@@ -86,6 +85,37 @@ impl<R: BufRead> Object<'_, R> {
                 spaces => self.take(spaces),
             }
         }
+    }
+
+    /// The name of the next field, before its value; none at the end of the object, which stays unread.
+    fn name(&mut self, longest: usize) -> Result<Option<String>> {
+        match self.next()? {
+            Some(b'"') => {}
+            Some(b'}') => return Ok(None),
+            Some(_) => return Err(broken("the name of a field must be a string")),
+            None => return Err(broken(ENDS)),
+        }
+        let mut name = Vec::new();
+        self.value(|bytes| name.extend_from_slice(&bytes[..bytes.len().min(longest.saturating_sub(name.len()))]))?;
+        let name: String =
+            serde_json::from_slice(&name).map_err(|error| broken(&format!("a field's name: {error}")))?;
+        match self.next()? {
+            Some(b':') => self.take(1),
+            _ => return Err(broken(&format!("there is no value after the field {name:?}"))),
+        }
+        self.next()?;
+        Ok(Some(name))
+    }
+
+    /// What comes between this field and the next one.
+    fn comma(&mut self, name: &str) -> Result<()> {
+        match self.next()? {
+            Some(b',') => self.take(1),
+            Some(b'}') => {}
+            Some(_) => return Err(broken(&format!("a comma is missing after the field {name:?}"))),
+            None => return Err(broken(ENDS)),
+        }
+        Ok(())
     }
 
     /// Reads a value, bytes by bytes.
@@ -161,8 +191,28 @@ mod tests {
         check(r#"{"a" 1}"#, r#"there is no value after the field "a""#);
         check("{a: 1}", "the name of a field must be a string");
         check(r#"{"a": , "x": []}"#, "a value is missing");
+        check("{\"a\": 1, \"x\": [0], \"b\": 2}\n", "[0], \"b\": 2}\n");
         for cut in ["{", r#"{"a"#, r#"{"a": [1"#, r#"{"a": 1"#, r#"{"a": 1,"#, r#"{"x":"#] {
             check(cut, "the file ends within its object");
+        }
+    }
+
+    #[test]
+    fn nothing_may_follow_the_object() {
+        for (rest, expected) in [
+            (r#"}"#, None),
+            (r#", "b": {"x": 1}} "#, None),
+            (r#", "x": []}"#, Some("there are two fields \"x\"")),
+            (
+                r#"} {"x": []}"#,
+                Some("something follows the object with the records; give each object a file of its own"),
+            ),
+            (r#"]"#, Some("a comma is missing after the field \"x\"")),
+            (r#", "b": "#, Some("the file ends within its object")),
+            ("", Some("the file ends within its object")),
+        ] {
+            let found = read_rest(&mut rest.as_bytes(), "x", 1 << 10).err().map(|error| error.to_string());
+            assert_eq!(found.as_deref(), expected, "{rest}");
         }
     }
 }

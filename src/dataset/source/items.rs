@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 
+use crate::dataset::source::field::read_rest;
 use crate::dataset::source::{Line, Scan, fill};
 use crate::error::{At, ErrorKind, Result};
 use crate::file_kind::BOM;
@@ -11,8 +12,8 @@ pub(crate) struct Items<R> {
     reader: R,
     longest: usize,
     are_listed: bool,
-    /// Whether what comes after the list is of no record.
-    is_inner: bool,
+    /// The field of an object that the list is in.
+    field: Option<String>,
     place: Place,
     number: u64,
     offset: u64,
@@ -39,7 +40,7 @@ impl<R: BufRead> Items<R> {
             reader,
             longest,
             are_listed: false,
-            is_inner: false,
+            field: None,
             place: Place::Start,
             number: 0,
             offset: 0,
@@ -52,9 +53,9 @@ impl<R: BufRead> Items<R> {
         Self { are_listed: true, ..Self::values(reader, longest) }
     }
 
-    /// The items of one list, with this many bytes before it. What follows is not read.
-    pub(crate) fn of_inner_list(reader: R, longest: usize, offset: u64) -> Self {
-        Self { is_inner: true, offset, ..Self::of_lists(reader, longest) }
+    /// The items of the list in a field of an object, with this many bytes before it.
+    pub(crate) fn of_field(reader: R, longest: usize, field: String, offset: u64) -> Self {
+        Self { field: Some(field), offset, ..Self::of_lists(reader, longest) }
     }
 
     /// Whether reading the next item may have to wait for more bytes.
@@ -74,8 +75,10 @@ impl<R: BufRead> Items<R> {
     fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
         let broken = |what: &str| Err(ErrorKind::Parse(what.to_owned()).into());
         loop {
-            if self.is_inner && self.place == Place::Outside {
-                return Ok(None);
+            if self.place == Place::Outside
+                && let Some(field) = self.field.take()
+            {
+                read_rest(&mut self.reader, &field, self.longest)?;
             }
             let byte = self.peek()?;
             if self.place == Place::Start && byte == Some(0xef) {

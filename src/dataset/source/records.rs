@@ -85,7 +85,7 @@ impl<R: BufRead> Records<R> {
         if let Some(field) = &self.field {
             let offset = find_list(&mut reader, field, self.longest)?;
             let list = Cursor::new(head).chain(reader);
-            return Ok(State::Items(Items::of_inner_list(list, self.longest, offset)));
+            return Ok(State::Items(Items::of_field(list, self.longest, field.clone(), offset)));
         }
         let layout = match self.holds {
             Holds::Lines => Layout::Lines,

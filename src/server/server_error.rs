@@ -1,0 +1,19 @@
+//! What servers answer to a request that they refuse: OpenAI's object of an error as vLLM and SGLang have it, and FastAPI's.
+
+use crate::error::Result;
+use crate::server::keys::Keys;
+use crate::server::{AnswerFormat, EngineAnswer};
+
+pub(super) const OBJECT: AnswerFormat =
+    AnswerFormat { name: "an error", keys: &["object", "message"], read: read_object };
+pub(super) const DETAIL: AnswerFormat = AnswerFormat { name: "an error", keys: &["detail"], read: read_detail };
+
+fn read_object<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let is_error = keys.raw("object").is_some_and(|object| object.get() == "\"error\"");
+    let error = keys.raw("message").filter(|_| is_error);
+    error.map(|error| Ok(EngineAnswer { error: Some(error), ..keys.answer()? })).into_iter().collect()
+}
+
+fn read_detail<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    Ok(vec![EngineAnswer { error: keys.raw("detail"), ..keys.answer()? }])
+}
