@@ -86,10 +86,16 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
             }
         }
     }
+    if args.by != By::Choice && args.choices.is_some() {
+        let what = "--choices is for finding the label of a choice; add --by choice";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
     let compare = match args.by {
         By::Exact => Compare::Exact { ignore_case, ignore_punctuation },
         By::Number => Compare::Number,
-        By::Choice => Compare::Choice(args.choices.clone()),
+        By::Choice => {
+            Compare::Choice(args.choices.clone().unwrap_or_else(|| ["A", "B", "C", "D"].map(str::to_owned).into()))
+        }
     };
     let which = match args.take {
         Take::First => Which::First,

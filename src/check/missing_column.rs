@@ -36,6 +36,11 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         let message = format!("{some} of {all} rows for examples {lack} the column {column:?}");
         findings.add(seen.place(&lacking.field.place), message, columns_there(seen, column));
     }
+    for warning in &seen.misspelt {
+        let place = warning.places().iter().map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        let help = "correct the name: by it the answer is left out of its prompt, and examples are chosen";
+        findings.add(seen.place(place), warning.message(), help);
+    }
     Ok(())
 }
 

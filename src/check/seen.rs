@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::dataset::template::misspelt;
 use crate::dataset::{Dataset, Row, TemplateField};
-use crate::error::Error;
+use crate::error::{Error, Warning};
 
 /// What a check learned from the conversations.
 #[derive(Debug, Default)]
@@ -36,6 +37,8 @@ pub(crate) struct SeenDataset {
     pub(crate) train_rows: usize,
     /// The rows whose turns are in lists of different lengths.
     pub(crate) uneven: Places<String>,
+    /// The columns that the reader names, and the first row has under nearly the same name.
+    pub(crate) misspelt: Vec<Warning>,
 }
 
 /// A field, and the rows that have no column for it.
@@ -69,6 +72,7 @@ impl SeenDataset {
             lacking_examples: Lacking::of(dataset.example_fields()),
             train_rows: train.len(),
             uneven: Places::default(),
+            misspelt: Vec::new(),
             dataset: dataset.clone(),
         };
         for (i, row) in train.iter().enumerate() {
@@ -78,6 +82,9 @@ impl SeenDataset {
     }
 
     pub(crate) fn see(&mut self, row: &Row, place: &str) {
+        if self.rows == 0 {
+            self.misspelt = misspelt(&self.dataset.named_columns(), row);
+        }
         self.rows += 1;
         for name in row.names().filter(|name| !self.columns.contains(*name)).map(str::to_owned).collect::<Vec<_>>() {
             self.columns.insert(name);

@@ -25,7 +25,7 @@ impl PreparedDataset {
         if !self.options.strict {
             fields.extend(self.fields.iter().cloned().chain(self.kept.fields()));
         }
-        MissingColumns::new(fields)
+        MissingColumns::new(fields).naming(self.dataset.named_columns())
     }
 
     /// Warnings at the end about columns that some rows lacked.
@@ -64,7 +64,8 @@ impl PreparedDataset {
             Warning::new("missing-column", what).at(field.place.clone()).at(name())
         });
         let somewhere = missing.somewhere().filter(|(field, _)| !expanded.contains(field)).map(note);
-        Ok(somewhere.chain(unexpanded).collect())
+        let misspelt = missing.misspelt().iter().map(|warning| warning.clone().at(name()));
+        Ok(somewhere.chain(unexpanded).chain(misspelt).collect())
     }
 
     /// A warning if a row lacks a column or loses turns, unless that is an error anyway, or if the templates write the

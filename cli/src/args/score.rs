@@ -48,8 +48,10 @@ pub(crate) struct ScoreArgs {
     pub(crate) by: By,
 
     /// The labels that --by choice looks for
-    #[arg(long, value_name = "LABEL,…", value_delimiter = ',', default_value = "A,B,C,D", help_heading = COMPARISON)]
-    pub(crate) choices: Vec<String>,
+    ///
+    /// Default: A,B,C,D.
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',', help_heading = COMPARISON)]
+    pub(crate) choices: Option<Vec<String>>,
 
     /// Compare only what this regular expression finds in an answer
     ///

@@ -14,6 +14,17 @@ impl Dataset {
         fields.filter(|field| self.takes(&field.column)).map(|field| self.located(name, field)).collect()
     }
 
+    /// The columns that the reader names, with their key paths: no template may need them, but which column is the answer
+    /// decides what is left out, and examples may be chosen by others.
+    pub fn named_columns(&self) -> Vec<TemplateField> {
+        let field = |key: &str, column: &String| TemplateField {
+            place: format!("reader_cfg.{key}").into(),
+            column: column.clone(),
+        };
+        let input = self.task.input_columns.iter().map(|column| field("input_columns", column));
+        input.chain(self.task.output_column.iter().map(|column| field("output_column", column))).collect()
+    }
+
     /// The columns whose lists become messages, with their key paths. A row may lack them.
     pub fn expanded_columns(&self) -> Vec<TemplateField> {
         let Some((name, template)) = self.own_template() else { return Vec::new() };

@@ -3,6 +3,7 @@
 use crate::conversation::{Item, Message, Prompt};
 use crate::dataset::rows::{Row, listed};
 use crate::error::{Place, Warning};
+use crate::wording::is_misspelt;
 
 /// A field of a template, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,18 +74,28 @@ pub struct MissingColumns {
     known: String,
     /// The column of the first row that lists objects.
     list: Option<String>,
+    /// The columns that the dataset's reader names.
+    named: Vec<TemplateField>,
+    /// Those of them that the first row has under nearly the same name.
+    misspelt: Vec<Warning>,
 }
 
 impl MissingColumns {
     /// For the fields that rows must fill, see [`crate::Dataset::needed_fields`].
     pub fn new(fields: Vec<TemplateField>) -> Self {
-        Self { lacking: vec![0; fields.len()], fields, rows: 0, known: String::new(), list: None }
+        Self { lacking: vec![0; fields.len()], fields, ..Self::default() }
+    }
+
+    /// With the columns that the reader names, see [`crate::Dataset::named_columns`].
+    pub(crate) fn naming(self, named: Vec<TemplateField>) -> Self {
+        Self { named, ..self }
     }
 
     /// Looks at a row.
     pub fn see(&mut self, row: &Row) {
         if self.rows == 0 {
             self.known = listed(row.names());
+            self.misspelt = misspelt(&self.named, row);
             self.list = row.iter().find(|(_, value)| value.lists_dicts()).map(|(name, _)| name.to_owned());
         }
         self.rows += 1;
@@ -106,6 +117,11 @@ impl MissingColumns {
     /// How many rows there were.
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// The columns that the reader names, and rows have under nearly the same name.
+    pub(crate) fn misspelt(&self) -> &[Warning] {
+        &self.misspelt
     }
 
     /// The column that lists the rows, if the only row is perhaps a whole file.
@@ -138,6 +154,21 @@ impl MissingColumns {
         self.fields.iter().zip(self.lacking.iter().copied()).filter(|(_, rows)| *rows > 0)
     }
 }
+
+/// Warnings for columns that a row does not have, but one of nearly the same name.
+pub(crate) fn misspelt(named: &[TemplateField], row: &Row) -> Vec<Warning> {
+    let warning = |TemplateField { place, column }: &TemplateField| {
+        // Columns of a few letters, such as those of choices, are all alike.
+        let is_meant = |name: &&str| column.len() >= SHORTEST && is_misspelt(column, name);
+        let near = row.names().find(is_meant).filter(|_| row.get(column).is_none())?;
+        let what = format!("there is no column {column:?} in the first row; did you mean {near:?}?");
+        Some(Warning::new("missing-column", what).at(place.clone()))
+    };
+    named.iter().filter_map(warning).collect()
+}
+
+/// The shortest name that may be misspelt.
+const SHORTEST: usize = 4;
 
 /// The fields of a text: names in braces. Other braces are text.
 pub(crate) fn of_text(text: &str, place: &str, fields: &mut Vec<TemplateField>) {

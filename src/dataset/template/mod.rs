@@ -34,6 +34,7 @@ mod turn_template;
 
 pub use content_tags::{Fragment, FragmentKind};
 pub(crate) use dialogue::{Dialogue, SECTIONS};
+pub(crate) use fields::misspelt;
 pub use fields::{MissingColumns, TemplateField, TemplateText};
 pub use fill::Substitution;
 pub(crate) use fill::{Filler, MAX_ROW_BYTES, Room};
