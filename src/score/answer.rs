@@ -28,7 +28,8 @@ pub struct ScoredAnswer {
     columns: Option<Map<String, Value>>,
     text: Option<String>,
     error: Option<IgnoredAny>,
-    finish_reason: Option<String>,
+    /// Files of others may have other things under this name.
+    finish_reason: Option<Value>,
     found: Option<IgnoredAny>,
     correct: Option<IgnoredAny>,
 }
@@ -59,7 +60,7 @@ impl ScoredAnswer {
 
     /// The text of the answer; none if it is an error, or if the engine gave up.
     pub fn text(&self) -> Option<&str> {
-        let gave_up = matches!(self.finish_reason.as_deref(), Some("abort" | "error"));
+        let gave_up = matches!(self.finish_reason.as_ref().and_then(Value::as_str), Some("abort" | "error"));
         self.text.as_deref().filter(|_| !gave_up)
     }
 

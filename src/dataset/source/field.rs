@@ -1,4 +1,4 @@
-//! A list of records in a field of an object, such as `{"data": [ … ]}`: finds where it begins.
+//! A list of records in a field of an object, such as `{"data": [ … ]}`: finds where it begins, and reads over what follows.
 
 use std::io::BufRead;
 
@@ -32,7 +32,9 @@ pub(super) fn find_list<R: BufRead>(reader: &mut R, field: &str, longest: usize)
         }
         object.value(|_| ())?;
         object.comma(&name)?;
-        others.push(name);
+        if others.len() <= LISTED {
+            others.push(name);
+        }
     }
     Err(no_field(field, &others))
 }
@@ -64,7 +66,8 @@ fn broken(what: &str) -> Error {
 fn no_field(field: &str, others: &[String]) -> Error {
     let listed: Vec<String> = others.iter().take(LISTED).map(|name| format!("{name:?}")).collect();
     let more = if others.len() > LISTED { ", …" } else { "" };
-    let what = format!("there is no field {field:?} (fields: {}{more})", listed.join(", "));
+    let fields = if others.is_empty() { "it has none".into() } else { format!("fields: {}{more}", listed.join(", ")) };
+    let what = format!("there is no field {field:?} ({fields})");
     ErrorKind::Parse(what).with_way_out("name the one that lists the records")
 }
 
@@ -118,7 +121,7 @@ impl<R: BufRead> Object<'_, R> {
         Ok(())
     }
 
-    /// Reads a value, bytes by bytes.
+    /// Reads a value, and passes its bytes on as they come.
     fn value(&mut self, mut take: impl FnMut(&[u8])) -> Result<()> {
         let (mut scan, start) = (Scan::default(), self.offset);
         loop {
@@ -181,7 +184,7 @@ mod tests {
         check(r#"{"a": {"x": [0]}, "b" : "\"}", "c":1 , "\u0078" : [1, 2], "d": 3}"#, r#"[1, 2], "d": 3}"#);
         check("", r#"this file is not an object with the field "x"; leave out `field`"#);
         check("[1]", r#"this file is not an object with the field "x"; leave out `field`"#);
-        check("{}", r#"there is no field "x" (fields: ); name the one that lists the records"#);
+        check("{}", r#"there is no field "x" (it has none); name the one that lists the records"#);
         check(
             r#"{"a": 1, "b": []}"#,
             r#"there is no field "x" (fields: "a", "b"); name the one that lists the records"#,
