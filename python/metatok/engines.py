@@ -246,7 +246,9 @@ def _answers(output: Any) -> dict[str, Any]:
     if isinstance(output, dict):
         reason = (output.get("meta_info") or {}).get("finish_reason")
         reason = {"type": reason} if isinstance(reason, str) else reason
-        return {"output_ids": _listed(output["output_ids"]), "meta_info": {"finish_reason": reason}}
+        # A reason of none would be that of a part of a streamed answer.
+        info = {} if reason is None else {"finish_reason": reason}
+        return {"output_ids": _listed(output["output_ids"]), "meta_info": info}
     return {"outputs": [_vllm_answer(answer) for answer in output.outputs]}
 
 

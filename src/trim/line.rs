@@ -113,8 +113,8 @@ impl<'a> TrimmedAnswer<'a> {
         let EngineAnswer { id, repeat, turn, choice, columns, message, finish_reason, stop_reason, error, .. } = answer;
         let is_reported = finish_reason.is_some() || stop_reason.is_some();
         let reason = match &finish_reason {
+            Some(reason) if self.stop.is_none() || error.is_some() => reason.clone().into(),
             _ if error.is_some() => "error".into(),
-            Some(reason) if self.stop.is_none() => reason.clone().into(),
             _ => self.finish_reason,
         };
         let engine = is_reported.then_some(Reported { finish_reason, stop_reason });

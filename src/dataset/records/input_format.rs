@@ -114,11 +114,8 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         InputFormat::Messages
     } else if keys.raw("data").is_some_and(|data| data.starts_with('[') && !begins_with_object(data)) {
         InputFormat::Ultrachat
-    } else if has(&["text"]) && keys.is_rejected_line() {
-        let what = "this is a rejected line, and \"text\" is the record that it was";
-        return Err(
-            refused(what).with_way_out("write the texts to a file of their own, for example with `jq -r .text`")
-        );
+    } else if let Some(error) = keys.rejected_line() {
+        return Err(error);
     } else if has(&["text"]) && !has(&["role"]) && !has(&["parent_id"]) {
         InputFormat::Text
     } else {

@@ -8,6 +8,7 @@ use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
 use crate::dataset::records::parse_error::parse_error;
+use crate::dataset::source::rejected_line;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
@@ -161,9 +162,9 @@ impl<'a> Keys<'a> {
         names.iter().copied().filter(|name| all.get(*name).is_some_and(Option::is_some)).collect()
     }
 
-    /// Whether it is a line of a file of rejected lines, as `build` writes them.
-    pub(crate) fn is_rejected_line(&self) -> bool {
-        self.object.starts_with("{\"file\":") && self.given(&["file", "error", "line", "item", "row"]).len() == 3
+    /// The error for a line of a file of rejected lines; none if it is not one.
+    pub(crate) fn rejected_line(&self) -> Option<Error> {
+        rejected_line(self.object)
     }
 
     /// A key, known or not, whose value lists objects, as in a file that is one object with its records in a list.

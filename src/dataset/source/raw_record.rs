@@ -1,10 +1,13 @@
 //! A record before it is interpreted: JSON, or a row of a table.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::de::IgnoredAny;
 
 use crate::dataset::rows::Row;
 use crate::dataset::source::Line;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A record before it is interpreted.
 ///
@@ -49,10 +52,30 @@ impl<'r> RawRecord<'r> {
                 let way_out = "if this is CSV or TSV, give it as a file whose name ends in .csv or .tsv";
                 Err(ErrorKind::Parse(what.into()).with_way_out(way_out))
             }
-            Self::Json(json) => Row::from_json(json).map(Cow::Owned),
+            Self::Json(json) => match rejected_line(json) {
+                Some(error) => Err(error),
+                None => Row::from_json(json).map(Cow::Owned),
+            },
             Self::Row(row) => Ok(Cow::Borrowed(row)),
         }
     }
+}
+
+/// The keys of a line in a file of rejected lines, see [`crate::input::Rejected`].
+const REJECTED: [&str; 9] = ["file", "line", "item", "row", "error", "offset", "length", "text", "bytes"];
+
+/// The error for a line of a file of rejected lines; none if it is not one. Its `text` is the record that it was.
+pub(crate) fn rejected_line(json: &str) -> Option<Error> {
+    if !json.trim_start().starts_with("{\"file\":") {
+        return None;
+    }
+    let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(json).ok()?;
+    let is_rejected = ["file", "error", "text"].iter().all(|key| keys.contains_key(*key))
+        && ["line", "item", "row"].iter().any(|key| keys.contains_key(*key))
+        && keys.keys().all(|key| REJECTED.contains(&key.as_str()));
+    let what = "this is a rejected line, and \"text\" is the record that it was";
+    let way_out = "write the texts to a file of their own, for example with `jq -r .text`";
+    is_rejected.then(|| ErrorKind::Parse(what.into()).with_way_out(way_out))
 }
 
 /// Whether no value of JSON begins with this letter.
