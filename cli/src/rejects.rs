@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::args::{OnError, RejectArgs};
-
 use crate::output::{Output, becomes_a_file, count};
 use crate::say::{InFlags, flag, say};
 use metatok::error::{At, Result};

@@ -1,7 +1,7 @@
 //! An answer that grows with the events of a stream, until the server or a stop of the model ends it.
 
 use crate::error::Result;
-use crate::server::{EngineAnswer, Extent, StopReason, StreamEvent, Usage};
+use crate::server::{EngineAnswer, Extent, StopReason, StreamEvent, Usage, gave_up};
 use crate::stop::{TokenStream, Trimmer};
 use crate::tokenizer::TokenId;
 
@@ -103,7 +103,7 @@ impl StreamedAnswer {
 
     /// The word with which the server says that it gave up on the answer.
     pub(super) fn given_up(&self) -> Option<&str> {
-        self.finish_reason.as_deref().filter(|reason| matches!(*reason, "abort" | "error"))
+        self.finish_reason.as_deref().filter(|reason| gave_up(reason))
     }
 
     /// Whether the server has counted more tokens than it sent ids.

@@ -124,9 +124,6 @@ impl DatasetOptions {
         if let Some(columns) = &self.columns {
             fingerprint = fingerprint.with("columns", columns.join(","));
         }
-        if let Some(field) = &self.field {
-            fingerprint = fingerprint.with("field", field.as_str());
-        }
         if let Some(column) = &self.id_column {
             fingerprint = fingerprint.with("id_column", column.as_str());
         }

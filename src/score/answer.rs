@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::python_repr;
-use crate::server::split_request_id;
+use crate::server::{gave_up, split_request_id};
 use crate::wording;
 
 /// An answer with the columns of its row that were kept.
@@ -60,8 +60,8 @@ impl ScoredAnswer {
 
     /// The text of the answer; none if it is an error, or if the engine gave up.
     pub fn text(&self) -> Option<&str> {
-        let gave_up = matches!(self.finish_reason.as_ref().and_then(Value::as_str), Some("abort" | "error"));
-        self.text.as_deref().filter(|_| !gave_up)
+        let reason = self.finish_reason.as_ref().and_then(Value::as_str);
+        self.text.as_deref().filter(|_| !reason.is_some_and(gave_up))
     }
 
     /// Whether the line already has the keys that scoring adds, `found` and `correct`.

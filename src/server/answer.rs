@@ -50,6 +50,11 @@ impl EngineAnswer<'_> {
     }
 }
 
+/// Whether an engine says with this word that it gave up on the answer.
+pub(crate) fn gave_up(finish_reason: &str) -> bool {
+    matches!(finish_reason, "abort" | "error")
+}
+
 /// The stop that an engine names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use crate::error::{ErrorKind, Result};
 use crate::input::from_json;
 use crate::server::keys::Keys;
-use crate::server::unfinished::{event, unfinished};
+use crate::server::unfinished::event;
 use crate::server::{
     AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, server_error,
     sglang, triton,
@@ -47,22 +47,13 @@ pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
 
 fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
     let keys: Keys<'_> = from_json(json).map_err(|error| event(json).unwrap_or(error))?;
-    let answers = read_whole(&keys);
-    let may_go_on = answers.as_ref().map_or(true, |answers| answers.iter().any(|one| one.finish_reason.is_none()));
-    match if may_go_on { unfinished(&keys) } else { None } {
-        Some(error) => Err(error),
-        None => answers,
-    }
-}
-
-fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     match ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key))) {
-        Some(format) => match (format.read)(keys)? {
+        Some(format) => match (format.read)(&keys)? {
             answers if !answers.is_empty() => Ok(answers),
-            _ if keys.raw("error").is_some_and(|error| error.get() != "null") => (own::ERROR.read)(keys),
+            _ if keys.raw("error").is_some_and(|error| error.get() != "null") => (own::ERROR.read)(&keys),
             _ => Err(no_answer()),
         },
-        None => Err(unknown(keys)),
+        None => Err(unknown(&keys)),
     }
 }
 

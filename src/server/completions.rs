@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -16,10 +17,11 @@ use crate::server::keys::Keys;
 use crate::server::protocol::{Tokenize, Usage, read_models};
 use crate::server::request_id::json_string;
 use crate::server::token_logprobs::{VllmLogprobs, all};
+use crate::server::unfinished::{NO_REASON, is_null, unfinished};
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, StopReason};
 use crate::tokenizer::TokenId;
 
-pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "/v1/completions", keys: &["choices"], read };
+pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "/v1/completions", keys: &["choices"], read: read_whole };
 
 /// vLLM's protocol. Other servers support a part of it.
 pub(super) const VLLM: Protocol = Protocol {
@@ -148,6 +150,33 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         if has_answer { Ok(answer) } else { Err(nothing()).at(format_args!("choices[{i}]")) }
     });
     answers.collect()
+}
+
+/// The same of a file, in which a part of a streamed answer is an error.
+fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let answers = read(keys);
+    match &answers {
+        Ok(all) if all.iter().all(|answer| answer.finish_reason.is_some()) => answers,
+        _ => check_whole(keys).and(answers),
+    }
+}
+
+fn check_whole(keys: &Keys<'_>) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Choice {
+        /// In place of a message.
+        delta: Option<IgnoredAny>,
+        #[serde(default, rename = "finish_reason", deserialize_with = "is_null")]
+        goes_on: bool,
+    }
+
+    // What else is wrong, the answers tell.
+    let choices: Vec<Choice> = keys.get("choices").ok().flatten().unwrap_or_default();
+    match choices.iter().find(|choice| choice.delta.is_some() || choice.goes_on) {
+        Some(Choice { delta: Some(_), .. }) => Err(unfinished("it has a \"delta\"")),
+        Some(_) => Err(unfinished(NO_REASON)),
+        None => Ok(()),
+    }
 }
 
 fn nothing() -> crate::Error {

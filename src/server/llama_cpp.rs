@@ -12,6 +12,7 @@ use crate::server::keys::Keys;
 use crate::server::object::Object;
 use crate::server::protocol::{Tokenize, Usage, number, read_models};
 use crate::server::request::Requests;
+use crate::server::unfinished::unfinished;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
 use crate::tokenizer::TokenId;
@@ -86,7 +87,8 @@ impl LineSink for LlamaCpp {
     }
 }
 
-pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "llama.cpp", keys: &["content", "stop"], read };
+pub(super) const ANSWERS: AnswerFormat =
+    AnswerFormat { name: "llama.cpp", keys: &["content", "stop"], read: read_whole };
 
 /// Why the answer ended, in llama.cpp's words. Source: recorded answers of the server.
 #[derive(Clone, Copy, Deserialize)]
@@ -116,6 +118,14 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         stop_reason: word.filter(|word| !word.is_empty()).map(StopReason::String),
         ..keys.answer()?
     }])
+}
+
+/// The same of a file, in which a part of a streamed answer is an error.
+fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    match keys.raw("stop").is_some_and(|stop| stop.get() == "false") {
+        true => Err(unfinished("its \"stop\" is false")),
+        false => read(keys),
+    }
 }
 
 pub(super) const PROTOCOL: Protocol = Protocol {

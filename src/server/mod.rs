@@ -43,6 +43,7 @@ mod unfinished;
 pub(crate) mod vllm;
 pub(crate) mod vllm_generate;
 
+pub(crate) use answer::gave_up;
 pub use answer::{EngineAnswer, StopReason};
 pub use answer_format::AnswerFormat;
 pub use answer_formats::{ANSWER_FORMATS, read_answers};

@@ -18,6 +18,7 @@ use crate::server::object::Object;
 use crate::server::protocol::{Tokenize, Usage, number, read_models};
 use crate::server::request::{Requests, first_scored};
 use crate::server::token_logprobs::{SglangLogprob, all};
+use crate::server::unfinished::{NO_REASON, is_null, unfinished};
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
 
@@ -124,7 +125,7 @@ impl LineSink for Sglang {
     }
 }
 
-pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "SGLang", keys: &["meta_info"], read: read_finished };
+pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "SGLang", keys: &["meta_info"], read: read_whole };
 
 /// SGLang's metadata of an answer. LMDeploy's `/generate` has the same.
 #[derive(Default, Deserialize)]
@@ -147,25 +148,48 @@ struct Finish<'a> {
 }
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    Ok(vec![answer(keys)?.0])
+}
+
+/// The same of a file, in which an answer that was aborted and says why is an error, and so is a part of a streamed one.
+fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let (answer, error) = answer(keys)?;
+    if answer.finish_reason.is_none() {
+        check_whole(keys)?;
+    }
+    Ok(vec![EngineAnswer { error, ..answer }])
+}
+
+fn check_whole(keys: &Keys<'_>) -> Result<()> {
+    #[derive(Default, Deserialize)]
+    struct MetaInfo {
+        #[serde(default, rename = "finish_reason", deserialize_with = "is_null")]
+        goes_on: bool,
+    }
+
+    let MetaInfo { goes_on } = keys.get("meta_info")?.unwrap_or_default();
+    if goes_on { Err(unfinished(NO_REASON)) } else { Ok(()) }
+}
+
+/// An answer, and why it was aborted, if it says so.
+fn answer<'a>(keys: &Keys<'a>) -> Result<(EngineAnswer<'a>, Option<&'a RawValue>)> {
     let info: MetaInfo<'a> = keys.get("meta_info")?.unwrap_or_default();
     let answer = keys.answer()?;
-    let (finish_reason, stop_reason) = info.finish_reason.map(|finish| (finish.r#type, finish.matched)).unzip();
-    Ok(vec![EngineAnswer {
+    let (mut finish_reason, mut stop_reason, mut aborted) = (None, None, None);
+    if let Some(Finish { r#type, matched, message }) = info.finish_reason {
+        aborted = message.filter(|_| r#type == "abort");
+        (finish_reason, stop_reason) = (Some(r#type), matched);
+    }
+    let answer = EngineAnswer {
         id: answer.id.clone().or_else(|| info.id.map(Cow::Borrowed)),
         prompt_logprobs: all(info.input_token_logprobs),
         token_ids: keys.get("output_ids")?,
         text: keys.get("text")?,
         finish_reason,
-        stop_reason: stop_reason.flatten(),
+        stop_reason,
         ..answer
-    }])
-}
-
-/// The same of a file, in which an answer that was aborted, and says why, is an error.
-fn read_finished<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let info: MetaInfo<'a> = keys.get("meta_info")?.unwrap_or_default();
-    let error = info.finish_reason.filter(|finish| finish.r#type == "abort").and_then(|finish| finish.message);
-    Ok(read(keys)?.into_iter().map(|answer| EngineAnswer { error, ..answer }).collect())
+    };
+    Ok((answer, aborted))
 }
 
 pub(super) const PROTOCOL: Protocol = Protocol {

@@ -159,8 +159,10 @@ impl MissingColumns {
 pub(crate) fn misspelt(named: &[TemplateField], row: &Row) -> Vec<Warning> {
     let warning = |TemplateField { place, column }: &TemplateField| {
         // Columns of a few letters, such as those of choices, are all alike.
-        let is_meant = |name: &&str| column.len() >= SHORTEST && is_misspelt(column, name);
-        let near = row.names().find(is_meant).filter(|_| row.get(column).is_none())?;
+        if column.len() < SHORTEST || row.get(column).is_some() {
+            return None;
+        }
+        let near = row.names().find(|name| is_misspelt(column, name))?;
         let what = format!("there is no column {column:?} in the first row; did you mean {near:?}?");
         Some(Warning::new("missing-column", what).at(place.clone()))
     };
