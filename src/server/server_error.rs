@@ -1,4 +1,6 @@
-//! What servers answer to a request that they refuse: OpenAI's object of an error as vLLM and SGLang have it, and FastAPI's.
+//! What servers answer to a request that they refuse, beside OpenAI's `error`: SGLang's object, and FastAPI's `detail`.
+//!
+//! Source: `ErrorResponse` in `python/sglang/srt/entrypoints/openai/protocol.py` at 004c82e.
 
 use crate::error::Result;
 use crate::server::keys::Keys;
