@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::dataset::{RowKey, TurnPlan};
 use crate::error::{At, ErrorKind, Result, Warning, counted};
-use crate::input::{Input, each_line, without_escapes};
+use crate::input::{Input, each_object, without_escapes};
 use crate::server::{EngineAnswer, json_string, read_answers, split_request_id, without_run_id};
 use crate::tokenizer::TokenId;
 use crate::turns::{Turns, without_thoughts};
@@ -74,7 +74,7 @@ pub(crate) fn each_answer(
     longest: usize,
     mut visit: impl FnMut(Asker, Answer, &str) -> Result<()>,
 ) -> Result<()> {
-    each_line(vec![input], longest, |place, line| {
+    each_object(vec![input], longest, |place, line| {
         let placed = |error| place.of_error(error);
         let line = line.map_err(placed)?;
         for answer in read_answers(line).map_err(placed)? {

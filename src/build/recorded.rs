@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::input::{Input, RecordPlace, each_line, from_json};
+use crate::input::{Input, RecordPlace, each_object, from_json};
 use crate::sink::metadata;
 
 /// Prompts of a file with the same fingerprint.
@@ -57,7 +57,7 @@ impl RecordedFingerprint {
     /// are no prompts.
     pub fn read(path: &Path, max_line_bytes: usize) -> Result<Vec<Self>> {
         let mut recorded = Vec::new();
-        each_line(vec![open(path)?], max_line_bytes, |place, line| {
+        each_object(vec![open(path)?], max_line_bytes, |place, line| {
             let line: Line = line.and_then(from_json).map_err(|error| place.of_error(error))?;
             Self::add(&mut recorded, line, place);
             Ok(ControlFlow::Continue(()))

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::answers::{asker, string_id};
 use crate::error::Result;
-use crate::server::{read_answers, without_run_id};
+use crate::server::{calls_tools, read_answers, without_run_id};
 use crate::stop::Stop;
 use crate::tokenizer::TokenId;
 use crate::trim::{AnswerTrimmer, TrimmedAnswer};
@@ -103,13 +103,15 @@ fn said_beside(message: &RawValue) -> String {
 }
 
 impl End {
-    /// Whether both have a reason, and the reasons differ.
+    /// Whether both have a reason, and the reasons differ. A call of a tool is a stop: only some servers recognise it.
     pub(super) fn differs(&self, other: &Self) -> bool {
         fn differ<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
             a.zip(b).is_some_and(|(a, b)| a != b)
         }
 
-        differ(self.finish_reason.as_ref(), other.finish_reason.as_ref()) || differ(self.stop_id(), other.stop_id())
+        let reasons = [self, other].map(|end| end.finish_reason.as_deref());
+        let [a, b] = reasons.map(|reason| reason.map(|reason| if calls_tools(reason) { "stop" } else { reason }));
+        differ(a, b) || differ(self.stop_id(), other.stop_id())
     }
 
     /// The stop id at which it ends.

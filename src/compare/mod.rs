@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::input::{Input, RecordPlace, each_line};
+use crate::input::{Input, RecordPlace, each_object};
 use crate::tokenizer::Tokenizer;
 use crate::trim::{AnswerTrimmer, TrimOptions};
 use answer::{Answer, AnswerKey};
@@ -143,7 +143,7 @@ impl AnswerComparer {
         max_line_bytes: usize,
         mut visit: impl FnMut(RecordPlace<'_>, AnswerKey, Answer) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        each_line(vec![input], max_line_bytes, |place, line| {
+        each_object(vec![input], max_line_bytes, |place, line| {
             let answers = line.and_then(|line| answer::read(&self.trimmer, &self.run_ids, line));
             for (key, answer) in answers.map_err(|error| place.of_error(error))? {
                 if visit(place, key, answer)?.is_break() {

@@ -96,9 +96,9 @@ pub(crate) fn batches(
     }))
 }
 
-/// The lines of inputs, whatever they hold.
-pub(crate) fn lines(inputs: Vec<Input>, longest: usize) -> Batches {
-    streamed(inputs, longest, Holds::Lines)
+/// The objects of inputs, whatever they are.
+pub(crate) fn objects(inputs: Vec<Input>, longest: usize) -> Batches {
+    streamed(inputs, longest, Holds::Rows)
 }
 
 /// The rows that a dataset asks, among all, which therefore must be in memory.

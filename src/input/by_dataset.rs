@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::error::{At, ErrorKind, Result};
-use crate::input::{Input, each_line};
+use crate::input::{Input, each_object};
 
 /// The extensions that a file's name may have after the dataset's, from the outside in.
 const EXTENSIONS: [&str; 6] = [".gz", ".zst", ".zstd", ".jsonl", ".json", ".partial"];
@@ -39,7 +39,7 @@ pub fn by_dataset<T: Default>(
     let mut datasets = Vec::new();
     for input in inputs {
         let (name, mut found, mut is_empty) = (input.name().to_owned(), T::default(), true);
-        each_line(vec![input], max_line_bytes, |place, line| {
+        each_object(vec![input], max_line_bytes, |place, line| {
             is_empty = false;
             line.and_then(|line| visit(&mut found, line)).map_err(|error| place.of_error(error))
         })?;

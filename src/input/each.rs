@@ -43,10 +43,32 @@ pub fn each_record(
 pub fn each_line(
     inputs: Vec<Input>,
     max_line_bytes: usize,
+    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    each_json(inputs, Holds::Lines, max_line_bytes, visit)
+}
+
+/// Visits the JSON of every object of every input, as [`each_record`] does: lines, the items of a list, objects over
+/// several lines, the rows of a table.
+///
+/// # Errors
+/// As [`each_record`].
+pub fn each_object(
+    inputs: Vec<Input>,
+    max_line_bytes: usize,
+    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    each_json(inputs, Holds::Rows, max_line_bytes, visit)
+}
+
+fn each_json(
+    inputs: Vec<Input>,
+    holds: Holds,
+    max_line_bytes: usize,
     mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    each_record(inputs, Holds::Lines, max_line_bytes, |place, record| match record.and_then(RawRecord::json) {
-        Ok(line) => visit(place, Ok(&line)),
+    each_record(inputs, holds, max_line_bytes, |place, record| match record.and_then(RawRecord::json) {
+        Ok(json) => visit(place, Ok(&json)),
         Err(error) => visit(place, Err(error)),
     })
 }

@@ -26,10 +26,10 @@ mod rejected;
 mod source;
 
 pub use crate::dataset::{Holds, RawRecord};
-pub(crate) use batches::{Batches, LineBatch, batches, lines};
+pub(crate) use batches::{Batches, LineBatch, batches, objects};
 pub use by_dataset::by_dataset;
 pub use digest::{check_readable_again, digest_of_file, digest_of_input};
-pub use each::{each_conversation, each_line, each_record, from_json};
+pub use each::{each_conversation, each_line, each_object, each_record, from_json};
 pub(crate) use id::without_escapes;
 pub use output_files::OutputFiles;
 pub use record_place::RecordPlace;

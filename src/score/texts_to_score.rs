@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use serde_json::value::RawValue;
 
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
-use crate::input::{Input, each_line};
+use crate::input::{Input, each_object};
 use crate::score::labeled_row::LabeledRow;
 use crate::score::text_to_score::{TextLine, TextToScore};
 use crate::score::{LogLikelihood, PickedLabel};
@@ -62,7 +62,7 @@ impl TextsToScore {
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line without labels, an empty file.
     pub fn read(input: Input, max_line_bytes: usize) -> Result<Self> {
         let (name, mut texts) = (input.name().to_owned(), Self { rows: Vec::new(), by_row: HashMap::new() });
-        each_line(vec![input], max_line_bytes, |place, line| {
+        each_object(vec![input], max_line_bytes, |place, line| {
             line.and_then(|line| texts.push(TextLine::read(line)?)).map_err(|error| place.of_error(error))?;
             Ok(ControlFlow::Continue(()))
         })?;

@@ -31,6 +31,8 @@ pub struct EngineAnswer<'a> {
     pub token_ids: Option<Vec<TokenId>>,
     /// The generated text.
     pub text: Option<String>,
+    /// Whether the text is the content of a chat's message. Servers take thoughts and calls of tools out of it.
+    pub is_chat: bool,
     /// What the message of a chat says besides its content, as a JSON object: calls of tools, thoughts, a refusal. It may be
     /// all of the answer.
     pub message: Option<Cow<'a, RawValue>>,
@@ -55,9 +57,17 @@ pub(crate) fn gave_up(finish_reason: &str) -> bool {
     matches!(finish_reason, "abort" | "error")
 }
 
+/// Why an answer ended, in the words of OpenAI's API, that calls tools.
+pub(super) const TOOL_CALLS: &str = "tool_calls";
+
+/// Whether an engine says with this word that the answer calls tools. The model has then ended its turn.
+pub(crate) fn calls_tools(finish_reason: &str) -> bool {
+    matches!(finish_reason, TOOL_CALLS | "function_call")
+}
+
 /// The stop that an engine names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a token id or a string")]
 #[non_exhaustive]
 pub enum StopReason {
     /// A stop id.

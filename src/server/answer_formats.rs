@@ -7,15 +7,18 @@ use crate::input::from_json;
 use crate::server::keys::Keys;
 use crate::server::unfinished::event;
 use crate::server::{
-    AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, server_error,
-    sglang, triton,
+    AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, messages, openai_batch, own, request_output,
+    responses, server_error, sglang, triton,
 };
 
 /// All formats. The first one whose keys are all present is used.
 pub static ANSWER_FORMATS: &[AnswerFormat] = &[
+    messages::BATCH,
     openai_batch::ANSWERS,
     sglang::ANSWERS,
     completions::ANSWERS,
+    responses::ANSWERS,
+    messages::ANSWERS,
     triton::ANSWERS,
     request_output::ANSWERS,
     llama_cpp::ANSWERS,

@@ -69,6 +69,8 @@ struct Choice<'a> {
     /// Only in `/v1/chat/completions`.
     #[serde(borrow)]
     message: Option<&'a RawValue>,
+    /// SGLang names them differently in chats.
+    #[serde(alias = "response_token_ids")]
     token_ids: Option<Vec<TokenId>>,
     /// vLLM's.
     prompt_logprobs: Option<Vec<VllmLogprobs>>,
@@ -91,7 +93,7 @@ struct Part {
     text: Option<String>,
 }
 
-/// The text of a message, and what else it says, as a JSON object.
+/// The text of a message, and what else it says, as a JSON object. Its content is null if it says nothing.
 fn of_message(message: &RawValue) -> Result<(Option<String>, Option<Box<RawValue>>)> {
     let keys: Keys<'_> = from_json(message.get())?;
     let mut beside = Vec::new();
@@ -103,7 +105,7 @@ fn of_message(message: &RawValue) -> Result<(Option<String>, Option<Box<RawValue
             }
             Some(parts.into_iter().filter_map(|part| part.text).collect())
         }
-        None => None,
+        None => keys.names().any(|key| key == "content").then(String::new),
     };
     let says_something = |value: &RawValue| serde_json::from_str(value.get()).is_ok_and(|value| !says_nothing(&value));
     beside.extend(SAID_BESIDE.into_iter().filter(|key| keys.raw(key).is_some_and(says_something)));
@@ -128,6 +130,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let is_only = choices.len() == 1;
     let nvext: NvExt = keys.get("nvext")?.unwrap_or_default();
     let answers = choices.into_iter().enumerate().map(|(i, choice)| {
+        let is_chat = choice.text.is_none() && choice.message.is_some();
         let message = choice.message.map(of_message).transpose().at(format_args!("choices[{i}]"))?;
         let (of_message, message) = message.unwrap_or_default();
         let text = choice.text.or(of_message);
@@ -142,6 +145,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
             prompt_logprobs: all(choice.prompt_logprobs).or_else(|| answer.prompt_logprobs.clone()),
             token_ids,
             text,
+            is_chat,
             message: message.map(Cow::Owned),
             finish_reason: choice.finish_reason,
             stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason),
@@ -180,7 +184,7 @@ fn check_whole(keys: &Keys<'_>) -> Result<()> {
 }
 
 fn nothing() -> crate::Error {
-    crate::ErrorKind::Invalid("there is neither \"token_ids\" nor \"text\"".into()).into()
+    crate::ErrorKind::Invalid("there is no \"token_ids\", \"text\" or \"message\" with \"content\"".into()).into()
 }
 
 /// The request's id, without the server's prefix.

@@ -7,9 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::error::{At, Result};
 use crate::input::from_json;
-use crate::server::completions;
 use crate::server::keys::Keys;
-use crate::server::{AnswerFormat, EngineAnswer};
+use crate::server::{AnswerFormat, EngineAnswer, completions, responses};
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "OpenAI's batch API", keys: &["custom_id"], read };
 
@@ -20,13 +19,19 @@ struct Response<'a> {
     body: Option<&'a RawValue>,
 }
 
+/// The answer of the endpoint that the batch was for.
+fn read_body<'a>(body: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let is_response = responses::ANSWERS.keys.iter().all(|key| body.has(key));
+    (if is_response { responses::ANSWERS.read } else { completions::ANSWERS.read })(body)
+}
+
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let Response { status_code, body } = keys.get("response")?.unwrap_or_default();
     let id = keys.raw("custom_id").map(Cow::Borrowed);
     let error = keys.raw("error");
     let mut answers = match body {
         Some(body) if error.is_none() && status_code.is_none_or(|status| status == 200) => {
-            from_json(body.get()).and_then(|body| completions::read(&body)).at("response.body")?
+            from_json(body.get()).and_then(|body| read_body(&body)).at("response.body")?
         }
         body => vec![EngineAnswer { error: error.or(body).or(keys.raw("response")), ..keys.answer()? }],
     };

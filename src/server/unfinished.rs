@@ -19,6 +19,12 @@ pub(super) fn unfinished(why: &str) -> Error {
     error.with_way_out("join the parts, or send the requests without \"stream\"")
 }
 
+/// The error for an answer that the server has not finished.
+pub(super) fn in_progress(status: &str) -> Error {
+    let error = ErrorKind::Invalid(format!("this answer is not finished: its \"status\" is {status:?}"));
+    error.with_way_out("get it from the server again when it is completed")
+}
+
 /// The error for a line of a stream of events; none if it is not one.
 pub(super) fn event(line: &str) -> Option<Error> {
     let is_event = ["data:", "event:", ": "].iter().any(|start| line.starts_with(start));

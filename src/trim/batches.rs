@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::{Input, LineBatch, Rejected, lines};
+use crate::input::{Input, LineBatch, Rejected, objects};
 use crate::pipeline;
 use crate::trim::{AnswerTrimmer, TrimTotals};
 
@@ -50,7 +50,7 @@ impl AnswerTrimmer {
         threads: Option<NonZeroUsize>,
     ) -> Result<impl Iterator<Item = TrimmedBatch> + use<>> {
         let stops = self.stops_at_error;
-        let batches = pipeline::ordered(pipeline::threads(threads), lines(inputs, max_line_bytes), move || {
+        let batches = pipeline::ordered(pipeline::threads(threads), objects(inputs, max_line_bytes), move || {
             let trimmer = Arc::clone(&self);
             Box::new(move |batch| trimmer.trim_batch(batch, max_line_bytes))
         })?;

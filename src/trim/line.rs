@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::server::{EngineAnswer, StopReason};
+use crate::server::{EngineAnswer, StopReason, calls_tools};
 use crate::stop::{Completion, Stop};
 use crate::tokenizer::TokenId;
 
@@ -36,8 +36,8 @@ pub struct TrimmedAnswer<'a> {
     /// What the message of a chat says besides its content, such as `tool_calls` and `reasoning_content`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Cow<'a, RawValue>>,
-    /// `stop` if it ends at a stop. Otherwise what the engine reported, such as `stop`, `length` or `abort`; `length`
-    /// if it reported nothing, `error` if there is no answer.
+    /// `stop` if it ends at a stop, `tool_calls` if the engine reported that. Otherwise what the engine reported, such as
+    /// `stop`, `length` or `abort`; `length` if it reported nothing, `error` if there is no answer.
     pub finish_reason: Cow<'a, str>,
     /// The stop at which it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ impl<'a> TrimmedAnswer<'a> {
         let EngineAnswer { id, repeat, turn, choice, columns, message, finish_reason, stop_reason, error, .. } = answer;
         let is_reported = finish_reason.is_some() || stop_reason.is_some();
         let reason = match &finish_reason {
-            Some(reason) if self.stop.is_none() || error.is_some() => reason.clone().into(),
+            Some(reason) if self.stop.is_none() || error.is_some() || calls_tools(reason) => reason.clone().into(),
             _ if error.is_some() => "error".into(),
             _ => self.finish_reason,
         };

@@ -1,5 +1,8 @@
 //! Finds an engine's mistakes: compares the end that it reports with its tokens and text.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use crate::server::EngineAnswer;
 use crate::stop::{CompletionEnd, Stop};
 use crate::tokenizer::TokenId;
@@ -30,6 +33,7 @@ impl<'p> Problems<'p> {
     /// The problems of an answer with only text.
     pub(super) fn of_text(mut self) -> Vec<Problem> {
         self.stop_in_text(false);
+        self.only_thoughts();
         self.reported_length();
         self.found
     }
@@ -39,6 +43,7 @@ impl<'p> Problems<'p> {
         // The stop string spans several tokens if more than one was read after those that are kept.
         self.stop_in_text(end.tokens + 1 < end.read);
         self.text_differs(ids, text);
+        self.only_thoughts();
         let pad = |id: &&TokenId| self.stops.trimmer.pad() == Some(**id);
         let after = ids.len() - end.read - ids[end.read..].iter().rev().take_while(pad).count();
         let last = ids.iter().rev().find(|id| !pad(id)).copied();
@@ -82,7 +87,7 @@ impl<'p> Problems<'p> {
         }
     }
 
-    /// The engine's text must be what its ids decode to.
+    /// The engine's text must be what its ids decode to, the content of a chat's message a part of it.
     fn text_differs(&mut self, ids: &[TokenId], decoded: &str) {
         let Some(text) = &self.answer.text else { return };
         let trimmed = self.stops.texts.matcher.trim(text).0;
@@ -95,9 +100,30 @@ impl<'p> Problems<'p> {
             own(trimmed) || own(text)
         };
         // A text with the whole output is reported as a stop in the text.
+        let is_part = || self.answer.is_chat && decoded.contains(trimmed.trim());
         let is_whole = || self.stops.tokenizer.decode(ids, true).is_ok_and(|all| is_same(&all));
-        if !is_same(decoded) && !is_whole() {
+        if !is_same(decoded) && !is_part() && !is_whole() {
             self.add("text-differs", format!("the text is {trimmed:?}, but its ids decode to {decoded:?}"));
+        }
+    }
+
+    /// Servers that expect thoughts at the beginning take an answer without any for thoughts.
+    fn only_thoughts(&mut self) {
+        #[derive(Default, Deserialize)]
+        struct Said {
+            #[serde(alias = "reasoning_content")]
+            reasoning: Option<IgnoredAny>,
+            content: Option<IgnoredAny>,
+            refusal: Option<IgnoredAny>,
+        }
+
+        let Some(message) = self.answer.message.as_ref().filter(|_| self.answer.is_chat) else { return };
+        let has_ended = self.answer.finish_reason.as_deref() == Some("stop");
+        if has_ended && self.answer.text.as_ref().is_none_or(|text| text.trim().is_empty()) {
+            let said: Said = serde_json::from_str(message.get()).unwrap_or_default();
+            if said.reasoning.is_some() && said.content.or(said.refusal).is_none() {
+                self.add("only-thoughts", "the engine reports \"stop\", but the answer has only thoughts".into());
+            }
         }
     }
 

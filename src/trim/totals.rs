@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::server::calls_tools;
 use crate::trim::TrimmedAnswer;
 
 /// How many answers were trimmed, and what was found in them.
@@ -36,7 +37,7 @@ impl TrimTotals {
     /// Adds an answer.
     pub fn add(&mut self, answer: &TrimmedAnswer<'_>) {
         self.answers += 1;
-        self.stopped += u64::from(answer.finish_reason == "stop");
+        self.stopped += u64::from(answer.finish_reason == "stop" || calls_tools(&answer.finish_reason));
         self.errors += u64::from(answer.error.is_some());
         for problem in &answer.problems {
             *self.problems.entry(problem.code).or_default() += 1;

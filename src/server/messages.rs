@@ -1,0 +1,71 @@
+//! Answers of `/v1/messages`, Anthropic's: one message with a list of blocks; and lines of the output of its batch API.
+//!
+//! Sources: `Message` and `MessageBatchIndividualResponse` of Anthropic's Python library, 2.14.0; recorded answers of
+//! vLLM 0.32, SGLang 0.5.23 and llama.cpp's server.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use crate::error::{At, Result};
+use crate::input::from_json;
+use crate::server::answer::TOOL_CALLS;
+use crate::server::keys::Keys;
+use crate::server::said::Said;
+use crate::server::{AnswerFormat, EngineAnswer, StopReason};
+
+pub(super) const ANSWERS: AnswerFormat =
+    AnswerFormat { name: "/v1/messages", keys: &["role", "content", "stop_reason"], read };
+pub(super) const BATCH: AnswerFormat =
+    AnswerFormat { name: "Anthropic's batch API", keys: &["custom_id", "result"], read: read_batch };
+
+fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let mut said = Said::default();
+    let blocks: Vec<&RawValue> = keys.get("content")?.unwrap_or_default();
+    for (i, block) in blocks.into_iter().enumerate() {
+        let is_known = from_json(block.get()).and_then(|block| read_block(&block, &mut said));
+        if !is_known.at(format_args!("content[{i}]"))? {
+            said.beside.content = keys.raw("content");
+        }
+    }
+    let reason: String = keys.get("stop_reason")?.unwrap_or_default();
+    let finish_reason = match &*reason {
+        "end_turn" | "stop_sequence" => "stop",
+        "max_tokens" | "model_context_window_exceeded" => "length",
+        "tool_use" => TOOL_CALLS,
+        _ => &reason,
+    };
+    Ok(vec![EngineAnswer {
+        finish_reason: Some(finish_reason.to_owned()),
+        stop_reason: keys.get("stop_sequence")?.map(StopReason::String),
+        ..said.into_answer(keys.answer()?)
+    }])
+}
+
+/// Whether it is a block of a known kind.
+fn read_block(block: &Keys<'_>, said: &mut Said<'_>) -> Result<bool> {
+    match block.get::<String>("type")?.as_deref() {
+        Some("text") => said.text.extend(block.get::<String>("text")?),
+        Some("thinking") => said.beside.reasoning_content.extend(block.get::<String>("thinking")?),
+        Some("tool_use") => {
+            let arguments = block.raw("input").map_or_else(|| "{}".to_owned(), |input| input.get().to_owned());
+            said.call_tool(block.get("id")?, block.get("name")?.unwrap_or_default(), arguments);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// The `result` has a message or an error. If it was canceled or has expired, it is an error itself.
+fn read_batch<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let result = keys.raw("result").map(|result| from_json::<Keys<'a>>(result.get())).transpose().at("result")?;
+    let [message, error] = ["message", "error"].map(|key| result.as_ref().and_then(|result| result.raw(key)));
+    let mut answers = match message {
+        Some(message) => from_json(message.get()).and_then(|keys| read(&keys)).at("result.message")?,
+        None => vec![EngineAnswer { error: error.or(keys.raw("result")), ..keys.answer()? }],
+    };
+    for answer in &mut answers {
+        answer.id = keys.raw("custom_id").map(Cow::Borrowed);
+    }
+    Ok(answers)
+}

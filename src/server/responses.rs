@@ -1,0 +1,78 @@
+//! Answers of `/v1/responses`: one object with an `output` of several items.
+//!
+//! Sources: `Response` of OpenAI's Python library, 3.57.0; recorded answers of vLLM 0.32 and llama.cpp's server.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::{At, Result};
+use crate::input::from_json;
+use crate::server::keys::Keys;
+use crate::server::said::Said;
+use crate::server::unfinished::in_progress;
+use crate::server::{AnswerFormat, EngineAnswer};
+
+pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "/v1/responses", keys: &["output", "status"], read };
+
+#[derive(Deserialize)]
+struct Part {
+    text: Option<String>,
+    refusal: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Incomplete {
+    reason: Option<String>,
+}
+
+fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let status: String = keys.get("status")?.unwrap_or_default();
+    if matches!(&*status, "in_progress" | "queued") {
+        return Err(in_progress(&status));
+    }
+    let mut said = Said::default();
+    let items: Vec<&RawValue> = keys.get("output")?.unwrap_or_default();
+    for (i, item) in items.into_iter().enumerate() {
+        let is_known = from_json(item.get()).and_then(|item| read_item(&item, &mut said));
+        if !is_known.at(format_args!("output[{i}]"))? {
+            said.beside.content = keys.raw("output");
+        }
+    }
+    let finish_reason = match &*status {
+        "completed" => said.complete().to_owned(),
+        "incomplete" => match keys.get::<Incomplete>("incomplete_details")?.unwrap_or_default().reason {
+            Some(reason) if reason != "max_output_tokens" => reason,
+            _ => "length".to_owned(),
+        },
+        "failed" => "error".to_owned(),
+        "cancelled" => "abort".to_owned(),
+        _ => status,
+    };
+    let answer = said.into_answer(keys.answer()?);
+    Ok(vec![EngineAnswer { finish_reason: Some(finish_reason), error: keys.raw("error"), ..answer }])
+}
+
+/// Whether it is an item of a known kind.
+fn read_item(item: &Keys<'_>, said: &mut Said<'_>) -> Result<bool> {
+    let parts = |key| Ok::<_, crate::Error>(item.get::<Vec<Part>>(key)?.unwrap_or_default());
+    match item.get::<String>("type")?.as_deref() {
+        Some("message") => {
+            for part in parts("content")? {
+                said.text.extend(part.text);
+                said.beside.refusal.extend(part.refusal);
+            }
+        }
+        Some("reasoning") => {
+            // A summary says again what the thoughts say.
+            let thoughts = Some(parts("content")?).filter(|parts| !parts.is_empty());
+            let thoughts = thoughts.map_or_else(|| parts("summary"), Ok)?;
+            said.beside.reasoning_content.extend(thoughts.into_iter().filter_map(|part| part.text));
+        }
+        Some("function_call") => {
+            let [name, arguments] = ["name", "arguments"].map(|key| item.get::<String>(key));
+            said.call_tool(item.get("call_id")?, name?.unwrap_or_default(), arguments?.unwrap_or_default());
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
