@@ -75,7 +75,7 @@ def check(done: list[metatok.Completion]) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed")
 def test_vllm_gives_the_ids_of_run(weights: str) -> None:
     vllm = pytest.importorskip("vllm")
-    llm = vllm.LLM(weights, dtype="float32", enforce_eager=True, max_model_len=2048, max_num_seqs=8)
+    llm = vllm.LLM(weights, dtype="float32", enforce_eager=True, max_model_len=2048, max_num_seqs=8, gpu_memory_utilization=0.3)
     builder = metatok.PromptBuilder("demo")
     prompts, params = engines.vllm_inputs(builder, conversations(), max_tokens=64)
     check(engines.completions(builder, llm.generate(prompts, vllm.SamplingParams(**params), use_tqdm=False)))

@@ -27,8 +27,10 @@ ENGINES = ("vllm", "sglang", "ray.data.llm")
 QUESTIONS = ["What is the capital of France?", "What is the capital of Italy?"]
 #: What a machine without a GPU needs beside.
 ON_CPU = {
-    'vllm.LLM("./Qwen3-8B")': 'vllm.LLM("./Qwen3-8B", dtype="float32", enforce_eager=True, max_model_len=2048)',
-    '{"max_model_len": 2048}': '{"max_model_len": 2048, "dtype": "float32", "enforce_eager": True, "max_num_seqs": 8}, '
+    'vllm.LLM("./Qwen3-8B")': 'vllm.LLM("./Qwen3-8B", dtype="float32", enforce_eager=True, max_model_len=2048, '
+    "gpu_memory_utilization=0.3)",
+    '{"max_model_len": 2048}': '{"max_model_len": 2048, "dtype": "float32", "enforce_eager": True, "max_num_seqs": 8, '
+    '"gpu_memory_utilization": 0.3}, '
     'log_engine_metrics=False, placement_group_config={"bundles": [{"CPU": 1}]}',
     'sglang.Engine(model_path="./Qwen3-8B")': f'sglang.Engine(model_path="./Qwen3-8B", **{SGLANG_ON_CPU})',
     'Model(pretrained="./Qwen3-8B"': 'Model(pretrained="./Qwen3-8B", device="cpu"',
@@ -66,6 +68,8 @@ def test_recipe(block: str, tmp_path: pathlib.Path, request: pytest.FixtureReque
                 pytest.skip(f"{name} is not installed")
     if "metatok.transformers" in block and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
+    if "lm_eval.models.huggingface" in block and importlib.util.find_spec("accelerate") is None:
+        pytest.skip("accelerate is not installed")
     if "mmengine" in block and importlib.util.find_spec("opencompass") is None:
         pytest.skip("opencompass is not installed")
     starts_engine = any(f" {engine}" in block for engine in ENGINES)
