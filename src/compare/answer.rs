@@ -30,6 +30,8 @@ pub(super) struct Answer {
     pub(super) id: Box<RawValue>,
     pub(super) token_ids: Option<Vec<TokenId>>,
     pub(super) text: String,
+    /// What a chat's message says: its content, thoughts and calls, even if the answer has ids.
+    pub(super) said: Option<String>,
     pub(super) end: End,
 }
 
@@ -52,7 +54,8 @@ pub(super) fn read(trimmer: &AnswerTrimmer, run_ids: &[String], line: &str) -> R
         let ((id, repeat), turn) = asker(&answer)?;
         let key = AnswerKey { string_id: string_id(&id).into_owned(), repeat, turn, choice: answer.choice };
         let id = RawValue::from_string(id).expect("it was read as JSON");
-        Ok((key, Answer::new(id, trimmer.trim_answer(answer)?, stop.clone())))
+        let content = answer.is_chat.then(|| answer.text.clone().unwrap_or_default());
+        Ok((key, Answer::new(id, trimmer.trim_answer(answer)?, content, stop.clone())))
     });
     answers.collect()
 }
@@ -70,17 +73,31 @@ fn written_stop(line: &str) -> Option<Stop> {
 }
 
 impl Answer {
-    fn new(id: Box<RawValue>, trimmed: TrimmedAnswer<'_>, stop: Option<Stop>) -> Self {
+    fn new(id: Box<RawValue>, trimmed: TrimmedAnswer<'_>, content: Option<String>, stop: Option<Stop>) -> Self {
         let is_known = trimmed.stop.is_some() || trimmed.engine.is_some() || trimmed.error.is_some();
         let end = End {
             finish_reason: is_known.then(|| trimmed.finish_reason.into_owned()),
             stop: trimmed.stop.or(stop),
             error: trimmed.error.map(ToOwned::to_owned),
         };
-        // The ids of an answer have all that it says.
-        let message = trimmed.message.as_ref().filter(|_| trimmed.token_ids.is_none());
-        let beside = message.map(|message| said_beside(message)).unwrap_or_default();
-        Self { id, token_ids: trimmed.token_ids, text: trimmed.text + &beside, end }
+        let beside = trimmed.message.as_ref().map(|message| said_beside(message)).unwrap_or_default();
+        match trimmed.token_ids {
+            // These are all that it says.
+            Some(ids) => {
+                let said = content.map(|content| content + &beside);
+                Self { id, token_ids: Some(ids), text: trimmed.text, said, end }
+            }
+            None => {
+                let text = trimmed.text + &beside;
+                Self { id, token_ids: None, said: content.map(|_| text.clone()), text, end }
+            }
+        }
+    }
+
+    /// The same, as its message says it.
+    pub(super) fn as_said(&self) -> Option<Self> {
+        let Self { id, said, end, .. } = self;
+        Some(Self { id: id.clone(), token_ids: None, text: said.clone()?, said: None, end: end.clone() })
     }
 }
 

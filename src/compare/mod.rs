@@ -134,7 +134,12 @@ impl AnswerComparer {
     }
 
     fn pair(&self, key: &AnswerKey, answers: [&Answer; 2]) -> Comparison<'static> {
-        Comparison::of(key, answers, &self.tokenizer, self.context)
+        let compare = |answers| Comparison::of(key, answers, &self.tokenizer, self.context);
+        let [a, b] = answers;
+        match (a.token_ids.is_some() != b.token_ids.is_some()).then(|| a.as_said().zip(b.as_said())).flatten() {
+            Some((a, b)) => compare([&a, &b]),
+            None => compare(answers),
+        }
     }
 
     fn each_answer(

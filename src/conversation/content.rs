@@ -113,7 +113,7 @@ impl Content {
         }))
     }
 
-    fn into_parts(self) -> Vec<ContentPart> {
+    pub(super) fn into_parts(self) -> Vec<ContentPart> {
         match self {
             Self::Text(text) => vec![ContentPart::text(text)],
             Self::Parts(parts) => parts,

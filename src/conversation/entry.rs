@@ -6,6 +6,7 @@ use compact_str::CompactString;
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::conversation::function_call::calls;
 use crate::conversation::json_object::Others;
 use crate::conversation::others::says_something;
 use crate::conversation::{ChatMessage, Content, ContentPart, Item, Marker, Message, Prompt, Section};
@@ -239,17 +240,24 @@ impl Keys {
         };
         let Some(role) = speaker(&from) else {
             return Err(E::custom(format_args!(
-                "unknown speaker {from:?} (\"from\" must be human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool or observation)"
+                "unknown speaker {from:?} (\"from\" must be human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool, observation or function_call)"
             )));
         };
-        match self.others.shift_remove("value") {
-            Some(Value::String(value)) => {
-                Ok(Resolved::Chat(ChatMessage { role: role.into(), content: value.into(), others: self.others }))
-            }
-            _ => Err(E::custom(format_args!(
+        let Some(Value::String(value)) = self.others.shift_remove("value") else {
+            return Err(E::custom(format_args!(
                 "the turn of {from:?} has no string \"value\" (an empty turn has \"value\": \"\")"
-            ))),
+            )));
+        };
+        if !from.eq_ignore_ascii_case(FUNCTION_CALL) {
+            return Ok(Resolved::Chat(ChatMessage { role: role.into(), content: value.into(), others: self.others }));
         }
+        let Some((thoughts, calls)) = calls(&value) else {
+            return Err(E::custom(format_args!(
+                "the value of {from:?} must be JSON, a call or a list of calls: {{\"name\": …, \"arguments\": …}}"
+            )));
+        };
+        self.others.insert("tool_calls".into(), calls);
+        Ok(Resolved::Chat(ChatMessage { role: role.into(), content: thoughts.into(), others: self.others }))
     }
 
     /// The keys other than those that all messages may have.
@@ -264,11 +272,14 @@ impl Keys {
 
 pub(super) const NULL_CONTENT: &str = "a message has no \"content\", or null (an empty message has \"content\": \"\")";
 
+/// LLaMA-Factory's speaker of the model's calls of tools.
+const FUNCTION_CALL: &str = "function_call";
+
 /// OpenAI's name for the speaker in ShareGPT's turns and their many variants.
 fn speaker(from: &str) -> Option<&'static str> {
     Some(match from.to_ascii_lowercase().as_str() {
         "human" | "user" => "user",
-        "gpt" | "assistant" | "model" | "chatgpt" | "bard" | "bing" => "assistant",
+        "gpt" | "assistant" | "model" | "chatgpt" | "bard" | "bing" | FUNCTION_CALL => "assistant",
         "system" => "system",
         "tool" | "observation" => "tool",
         _ => return None,

@@ -132,6 +132,11 @@ impl Media {
         Self { kind, source: source.into(), form: Form::UrlObject(Others::new()), others: Others::new() }
     }
 
+    /// Only where it is.
+    pub(super) fn elsewhere(kind: MediaKind) -> Self {
+        Self { kind, source: String::new(), form: Form::Elsewhere, others: Others::new() }
+    }
+
     /// The source, short enough for a message: its beginning and its length.
     ///
     /// ```

@@ -1,8 +1,9 @@
-//! Media that a record lists beside its messages, as in TRL's data: they are the sources of the parts that have none.
+//! Media that a record lists beside its messages: they are the sources of the parts that have none, as in TRL's data, or of
+//! marks in the texts, as in LLaVA's and LLaMA-Factory's.
 
 use serde_json::Value;
 
-use crate::conversation::{Content, ContentPart, Conversation, MediaKind, media_would_be_lost};
+use crate::conversation::{Content, ContentPart, Conversation, Media, MediaKind, media_would_be_lost};
 use crate::error::{ErrorKind, Result, counted};
 use crate::wording::shortened;
 
@@ -10,18 +11,27 @@ use crate::wording::shortened;
 const LONGEST: usize = 60;
 
 impl Conversation {
-    /// Gives the parts of a kind that have no source one each, in order.
+    /// Whether a part of this kind has a source.
+    pub(crate) fn has_source(&self, kind: MediaKind) -> bool {
+        self.media().any(|(.., media)| media.kind == kind && !media.is_elsewhere())
+    }
+
+    /// Gives the parts of a kind that have no source one each, in order. If there is no such part, each `<image>` (`<audio>`,
+    /// `<video>`) in the texts becomes one.
     ///
     /// # Errors
     /// [`ErrorKind::WouldBeLost`] if there is no such part, and [`ErrorKind::Conversation`] if there are more or fewer of them
     /// than sources, or for what is no source.
-    pub(crate) fn give_sources(&mut self, kind: MediaKind, sources: &[Value]) -> Result<()> {
-        let key = kind.list_key();
+    pub(crate) fn give_sources(&mut self, kind: MediaKind, key: &'static str, sources: &[Value]) -> Result<()> {
+        let has_place = self.media().any(|(.., media)| media.kind == kind && media.is_elsewhere());
         let messages = match self {
             Self::Messages(messages) => messages.as_mut_slice(),
             Self::Chat(chat) => chat.messages.as_mut_slice(),
             Self::Text(_) | Self::List(_) => &mut [],
         };
+        if !has_place {
+            messages.iter_mut().for_each(|message| message.content.split_at_marks(kind));
+        }
         let parts = messages.iter_mut().flat_map(|message| match &mut message.content {
             Content::Parts(parts) => parts.as_mut_slice(),
             Content::Text(_) | Content::Null => &mut [],
@@ -49,6 +59,33 @@ impl Conversation {
             })?);
         }
         Ok(())
+    }
+}
+
+impl Content {
+    /// Makes a part of each mark for a medium in its texts.
+    fn split_at_marks(&mut self, kind: MediaKind) {
+        let mark = format!("<{}>", kind.name());
+        if !self.texts().any(|text| text.contains(&mark)) {
+            return;
+        }
+        let parts = std::mem::replace(self, Self::Null).into_parts();
+        let split = parts.into_iter().flat_map(|part| match part {
+            ContentPart::Text(part) if part.text.contains(&mark) => {
+                let mut split = Vec::new();
+                for (i, text) in part.text.split(&mark).enumerate() {
+                    if i > 0 {
+                        split.push(Media::elsewhere(kind).into());
+                    }
+                    if !text.is_empty() {
+                        split.push(ContentPart::text(text));
+                    }
+                }
+                split
+            }
+            part => vec![part],
+        });
+        *self = Self::Parts(split.collect());
     }
 }
 

@@ -15,6 +15,7 @@ mod chat_message;
 mod content;
 mod entry;
 mod from;
+mod function_call;
 mod json;
 mod json_object;
 mod media;

@@ -54,7 +54,7 @@ fn audio(key: &'static str) -> Error {
 /// The error for media that are not in a content.
 pub(crate) fn media_would_be_lost(key: &'static str) -> Error {
     lost(key, "only what a content lists has a place in its prompt").with_way_out(
-        "put a part, such as {\"type\": \"image\"}, in \"content\" where each of them belongs, or remove the key",
+        "put a part, such as {\"type\": \"image\"}, in \"content\" where each of them belongs, or <image> in its text, or remove the key",
     )
 }
 

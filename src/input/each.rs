@@ -43,31 +43,25 @@ pub fn each_record(
 pub fn each_line(
     inputs: Vec<Input>,
     max_line_bytes: usize,
-    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    each_json(inputs, Holds::Lines, max_line_bytes, visit)
+    each_record(inputs, Holds::Lines, max_line_bytes, |place, record| match record.and_then(RawRecord::json) {
+        Ok(line) => visit(place, Ok(&line)),
+        Err(error) => visit(place, Err(error)),
+    })
 }
 
-/// Visits the JSON of every object of every input, as [`each_record`] does: lines, the items of a list, objects over
-/// several lines, the rows of a table.
+/// Visits every object of every input, as [`each_record`] does, as JSON on one line: lines, the items of a list, objects
+/// over several lines, the rows of a table.
 ///
 /// # Errors
 /// As [`each_record`].
 pub fn each_object(
     inputs: Vec<Input>,
     max_line_bytes: usize,
-    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
-) -> Result<()> {
-    each_json(inputs, Holds::Rows, max_line_bytes, visit)
-}
-
-fn each_json(
-    inputs: Vec<Input>,
-    holds: Holds,
-    max_line_bytes: usize,
     mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    each_record(inputs, holds, max_line_bytes, |place, record| match record.and_then(RawRecord::json) {
+    each_record(inputs, Holds::Rows, max_line_bytes, |place, record| match record.and_then(RawRecord::json_line) {
         Ok(json) => visit(place, Ok(&json)),
         Err(error) => visit(place, Err(error)),
     })

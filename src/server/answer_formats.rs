@@ -1,5 +1,7 @@
 //! The formats of engines' answers. A new one is a file in this folder and a line in [`ANSWER_FORMATS`].
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use crate::error::{ErrorKind, Result};
@@ -15,6 +17,7 @@ use crate::server::{
 pub static ANSWER_FORMATS: &[AnswerFormat] = &[
     messages::BATCH,
     openai_batch::ANSWERS,
+    openai_batch::ERRORS,
     sglang::ANSWERS,
     completions::ANSWERS,
     responses::ANSWERS,
@@ -50,14 +53,20 @@ pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
 
 fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
     let keys: Keys<'_> = from_json(json).map_err(|error| event(json).unwrap_or(error))?;
-    match ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key))) {
-        Some(format) => match (format.read)(&keys)? {
-            answers if !answers.is_empty() => Ok(answers),
-            _ if keys.raw("error").is_some_and(|error| error.get() != "null") => (own::ERROR.read)(&keys),
-            _ => Err(no_answer()),
-        },
-        None => Err(unknown(&keys)),
+    let format = ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key)));
+    let format = format.ok_or_else(|| unknown(&keys))?;
+    let mut answers = (format.read)(&keys)?;
+    if answers.is_empty() && keys.has("error") {
+        answers = (own::ERROR.read)(&keys)?;
     }
+    if answers.is_empty() {
+        return Err(no_answer());
+    }
+    // Whoever made the request gave it this id.
+    if let Some(id) = keys.raw("custom_id") {
+        answers.iter_mut().for_each(|answer| answer.id = Some(Cow::Borrowed(id)));
+    }
+    Ok(answers)
 }
 
 fn no_answer() -> crate::Error {
@@ -73,5 +82,5 @@ fn unknown(keys: &Keys<'_>) -> crate::Error {
         names => format!("it has the keys {}", names.join(", ")),
     };
     ErrorKind::Invalid(format!("this is not an answer: {what}"))
-        .with_way_out("an answer has \"token_ids\" or \"text\", or the format of vLLM, SGLang or llama.cpp")
+        .with_way_out("an answer has \"token_ids\" or \"text\", or one of the formats of servers (docs/stop.md)")
 }

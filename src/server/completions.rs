@@ -75,6 +75,9 @@ struct Choice<'a> {
     /// vLLM's.
     prompt_logprobs: Option<Vec<VllmLogprobs>>,
     finish_reason: Option<String>,
+    /// Of servers that ask others.
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
     /// vLLM's.
     stop_reason: Option<StopReason>,
     /// SGLang's.
@@ -93,7 +96,7 @@ struct Part {
     text: Option<String>,
 }
 
-/// The text of a message, and what else it says, as a JSON object. Its content is null if it says nothing.
+/// The text of a message, and what else it says, as a JSON object. Its content is null, or left out, if it says nothing.
 fn of_message(message: &RawValue) -> Result<(Option<String>, Option<Box<RawValue>>)> {
     let keys: Keys<'_> = from_json(message.get())?;
     let mut beside = Vec::new();
@@ -105,7 +108,7 @@ fn of_message(message: &RawValue) -> Result<(Option<String>, Option<Box<RawValue
             }
             Some(parts.into_iter().filter_map(|part| part.text).collect())
         }
-        None => keys.names().any(|key| key == "content").then(String::new),
+        None => keys.names().any(|key| matches!(key, "content" | "role")).then(String::new),
     };
     let says_something = |value: &RawValue| serde_json::from_str(value.get()).is_ok_and(|value| !says_nothing(&value));
     beside.extend(SAID_BESIDE.into_iter().filter(|key| keys.raw(key).is_some_and(says_something)));
@@ -141,17 +144,18 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         let has_answer = token_ids.is_some() || text.is_some() || message.is_some();
         let answer = EngineAnswer {
             id: id.clone(),
-            choice: (!is_only).then_some(choice.index.unwrap_or(i)),
+            choice: (!is_only).then_some(choice.index.unwrap_or(i)).or(answer.choice),
             prompt_logprobs: all(choice.prompt_logprobs).or_else(|| answer.prompt_logprobs.clone()),
             token_ids,
             text,
             is_chat,
             message: message.map(Cow::Owned),
             finish_reason: choice.finish_reason,
+            error: choice.error,
             stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason),
             ..answer.clone()
         };
-        if has_answer { Ok(answer) } else { Err(nothing()).at(format_args!("choices[{i}]")) }
+        if has_answer || answer.error.is_some() { Ok(answer) } else { Err(nothing()).at(format_args!("choices[{i}]")) }
     });
     answers.collect()
 }
@@ -184,7 +188,8 @@ fn check_whole(keys: &Keys<'_>) -> Result<()> {
 }
 
 fn nothing() -> crate::Error {
-    crate::ErrorKind::Invalid("there is no \"token_ids\", \"text\" or \"message\" with \"content\"".into()).into()
+    crate::ErrorKind::Invalid("there is no \"token_ids\", \"text\" or \"message\" with \"role\" or \"content\"".into())
+        .into()
 }
 
 /// The request's id, without the server's prefix.

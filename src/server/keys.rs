@@ -43,6 +43,8 @@ impl<'a> Keys<'a> {
             id: self.raw("id").map(Cow::Borrowed),
             repeat: self.get("repeat")?,
             turn: self.get("turn")?,
+            // Files of others may have other things under this name.
+            choice: self.raw("choice").and_then(|choice| serde_json::from_str(choice.get()).ok()),
             columns: self.raw("columns"),
             input_ids: self.get("input_ids")?,
             ..EngineAnswer::default()

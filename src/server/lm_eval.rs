@@ -16,7 +16,7 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let is_only = texts.len() == 1;
     let answers = texts.into_iter().enumerate().map(|(i, text)| EngineAnswer {
         id: id.clone().or_else(|| answer.id.clone()),
-        choice: (!is_only).then_some(i),
+        choice: (!is_only).then_some(i).or(answer.choice),
         text: Some(text),
         ..answer.clone()
     });

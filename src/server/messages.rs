@@ -3,8 +3,6 @@
 //! Sources: `Message` and `MessageBatchIndividualResponse` of Anthropic's Python library, 2.14.0; recorded answers of
 //! vLLM 0.32, SGLang 0.5.23 and llama.cpp's server.
 
-use std::borrow::Cow;
-
 use serde_json::value::RawValue;
 
 use crate::error::{At, Result};
@@ -60,12 +58,8 @@ fn read_block(block: &Keys<'_>, said: &mut Said<'_>) -> Result<bool> {
 fn read_batch<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let result = keys.raw("result").map(|result| from_json::<Keys<'a>>(result.get())).transpose().at("result")?;
     let [message, error] = ["message", "error"].map(|key| result.as_ref().and_then(|result| result.raw(key)));
-    let mut answers = match message {
-        Some(message) => from_json(message.get()).and_then(|keys| read(&keys)).at("result.message")?,
-        None => vec![EngineAnswer { error: error.or(keys.raw("result")), ..keys.answer()? }],
-    };
-    for answer in &mut answers {
-        answer.id = keys.raw("custom_id").map(Cow::Borrowed);
+    match message {
+        Some(message) => from_json(message.get()).and_then(|keys| read(&keys)).at("result.message"),
+        None => Ok(vec![EngineAnswer { error: error.or(keys.raw("result")), ..keys.answer()? }]),
     }
-    Ok(answers)
 }

@@ -1,7 +1,5 @@
 //! Lines of the output of OpenAI's batch API: `custom_id`, and the `response` or an `error`.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -10,7 +8,9 @@ use crate::input::from_json;
 use crate::server::keys::Keys;
 use crate::server::{AnswerFormat, EngineAnswer, completions, responses};
 
-pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "OpenAI's batch API", keys: &["custom_id"], read };
+pub(super) const ANSWERS: AnswerFormat =
+    AnswerFormat { name: "OpenAI's batch API", keys: &["custom_id", "response"], read };
+pub(super) const ERRORS: AnswerFormat = AnswerFormat { keys: &["custom_id", "error"], ..ANSWERS };
 
 #[derive(Default, Deserialize)]
 struct Response<'a> {
@@ -27,16 +27,14 @@ fn read_body<'a>(body: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let Response { status_code, body } = keys.get("response")?.unwrap_or_default();
-    let id = keys.raw("custom_id").map(Cow::Borrowed);
+    let line = keys.answer()?;
     let error = keys.raw("error");
-    let mut answers = match body {
+    match body {
         Some(body) if error.is_none() && status_code.is_none_or(|status| status == 200) => {
-            from_json(body.get()).and_then(|body| read_body(&body)).at("response.body")?
+            let answers = from_json(body.get()).and_then(|body| read_body(&body)).at("response.body")?;
+            let EngineAnswer { repeat, turn, columns, .. } = line;
+            Ok(answers.into_iter().map(|answer| EngineAnswer { repeat, turn, columns, ..answer }).collect())
         }
-        body => vec![EngineAnswer { error: error.or(body).or(keys.raw("response")), ..keys.answer()? }],
-    };
-    for answer in &mut answers {
-        answer.id.clone_from(&id);
+        body => Ok(vec![EngineAnswer { error: error.or(body).or(keys.raw("response")), ..line }]),
     }
-    Ok(answers)
 }

@@ -11,10 +11,7 @@ pub(super) const TEXT: AnswerFormat = AnswerFormat { name: "metatok", keys: &["t
 pub(super) const ERROR: AnswerFormat = AnswerFormat { name: "metatok", keys: &["error"], read };
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    // Files of others may have other things under this name.
-    let choice = keys.raw("choice").and_then(|choice| serde_json::from_str(choice.get()).ok());
     Ok(vec![EngineAnswer {
-        choice,
         token_ids: keys.get("token_ids")?,
         text: keys.get("text")?,
         message: keys.raw("message").filter(|message| message.get().starts_with('{')).map(Cow::Borrowed),

@@ -27,7 +27,7 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let is_only = outputs.len() == 1;
     let answers = outputs.into_iter().enumerate().map(|(i, output)| EngineAnswer {
         id: answer.id.clone().or_else(|| keys.raw("request_id").map(Cow::Borrowed)),
-        choice: (!is_only).then_some(output.index.unwrap_or(i)),
+        choice: (!is_only).then_some(output.index.unwrap_or(i)).or(answer.choice),
         token_ids: output.token_ids,
         text: output.text,
         finish_reason: output.finish_reason,

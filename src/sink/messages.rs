@@ -2,6 +2,7 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::conversation::ChatMessage;
 use crate::sink::PromptKey;
@@ -65,7 +66,23 @@ impl Serialize for ForServer<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("role", &self.0.role)?;
         map.serialize_entry("content", &self.0.content)?;
-        self.0.others_for_servers().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
+        for (key, value) in self.0.others_for_servers() {
+            match key == "tool_calls" {
+                true => map.serialize_entry(key, &with_arguments_as_strings(value.clone()))?,
+                false => map.serialize_entry(key, value)?,
+            }
+        }
         map.end()
     }
+}
+
+/// Chat templates take a call's arguments as an object, OpenAI's API takes them as a string of JSON.
+fn with_arguments_as_strings(mut calls: Value) -> Value {
+    let arguments = calls.as_array_mut().into_iter().flatten();
+    for arguments in arguments.filter_map(|call| call.pointer_mut("/function/arguments")) {
+        if arguments.is_object() {
+            *arguments = arguments.to_string().into();
+        }
+    }
+    calls
 }

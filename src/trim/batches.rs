@@ -62,7 +62,7 @@ impl AnswerTrimmer {
     fn trim_batch(&self, mut batch: LineBatch, longest: usize) -> TrimmedBatch {
         let mut trimmed = TrimmedBatch::default();
         for line in &batch.lines {
-            let record = batch.raw(line, longest).and_then(|record| record.json());
+            let record = batch.raw(line, longest).and_then(|record| record.json_line());
             if let Err(error) = record.and_then(|json| self.trim_into(&json, &mut trimmed)) {
                 let bytes = batch.bytes(line).unwrap_or_default().into_owned();
                 trimmed.rejected.push(Rejected::new(&batch.input, &line.record.line, bytes, error));

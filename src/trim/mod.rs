@@ -138,7 +138,10 @@ impl AnswerTrimmer {
         let trimmer = named.as_ref().map_or(&self.stops.trimmer, |named| &named.trimmer);
         let end = trimmer.end(ids)?;
         let completion = trimmer.complete_at(ids, end)?;
-        let explain = self.options.explain.then(|| self.explain_ids(ids, end, completion.stop.as_ref()));
+        let explain = self.options.explain.then(|| {
+            let before_stop = trimmer.clone().include_stop(false).end(ids).unwrap_or(end);
+            self.explain_ids(ids, before_stop, completion.stop.as_ref())
+        });
         let problems = match self.options.validate {
             true => {
                 let text = trimmer.clone().include_stop(false).skip_special_tokens(true).complete(ids)?.text;

@@ -1,11 +1,15 @@
 //! How each format of conversations is read.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+
 use crate::conversation::{
     Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, tools_would_be_lost,
 };
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{
-    functions_would_be_lost, layout_would_be_lost, refused, variables_would_be_lost,
+    functions_would_be_lost, layout_would_be_lost, parse_error, refused, variables_would_be_lost,
 };
 use crate::dataset::records::reads_for::ReadsFor;
 use crate::dataset::records::{InputFormat, Keys, Record};
@@ -36,13 +40,27 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
         InputFormat::OpenaiBatch => request(keys, reads_for),
         InputFormat::Ultrachat => ultrachat(keys),
+        InputFormat::Chosen if !keys.has("chosen") => preference(keys, "preferred_output", reads_for),
+        InputFormat::Rejected if !keys.has("rejected") => preference(keys, "non_preferred_output", reads_for),
         InputFormat::Chosen => answered(keys, "chosen", Some("rejected")),
         InputFormat::Rejected => answered(keys, "rejected", Some("chosen")),
     }?;
     let mut record = Record { id, tools: tools.or(record.tools), ..record };
-    for kind in MediaKind::ALL.into_iter().filter(|kind| !keys.is_empty(kind.list_key())) {
-        let sources: Vec<serde_json::Value> = keys.get(kind.list_key())?.unwrap_or_default();
-        record.conversation.give_sources(kind, &sources)?;
+    for kind in MediaKind::ALL {
+        if !keys.is_empty(kind.list_key()) {
+            let sources: Vec<Value> = keys.get(kind.list_key())?.unwrap_or_default();
+            record.conversation.give_sources(kind, kind.list_key(), &sources)?;
+            continue;
+        }
+        // One source, as in LLaVA's data. Under other names, or as an object, it may be anything.
+        let sources: Vec<Value> = match keys.raw(kind.name()).map(serde_json::from_str) {
+            Some(Ok(Value::Array(sources))) => sources,
+            Some(Ok(Value::String(source))) if !source.is_empty() => vec![source.into()],
+            _ => Vec::new(),
+        };
+        if !sources.is_empty() && !record.conversation.has_source(kind) {
+            record.conversation.give_sources(kind, kind.name(), &sources)?;
+        }
     }
     if reads_for == ReadsFor::ChatTemplate { with_variables(record, keys) } else { Ok(record) }
 }
@@ -157,6 +175,9 @@ fn alpaca<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
 
 /// A prompt and its answer: two texts, or two lists of messages. Of a pair, the other answer is known, too.
 fn answered<'a>(keys: &Keys<'_>, answer: &str, other: Option<&str>) -> Result<Record<'a>> {
+    if let Some(record) = answered_by_one(keys, answer)? {
+        return Ok(record);
+    }
     let prompt: Option<Conversation> = keys.get("prompt")?;
     let answers: Option<Conversation> = keys.get(answer)?;
     let other = || other.map_or(Ok(None), |other| keys.get::<Conversation>(other));
@@ -184,6 +205,27 @@ fn answered<'a>(keys: &Keys<'_>, answer: &str, other: Option<&str>) -> Result<Re
         (Some(prompt), None) => with_system(prompt, keys),
         (None, Some(answers)) => without_prompt(answers, other()?, keys, answer),
         _ => Err(refused(&format!("\"prompt\" and {answer:?} must be two texts or two lists of messages"))),
+    }
+}
+
+/// Turns, and one message that answers them, as in LLaMA-Factory's preference data; none if the answer is no message.
+fn answered_by_one<'a>(keys: &Keys<'_>, answer: &str) -> Result<Option<Record<'a>>> {
+    #[derive(Deserialize)]
+    struct Message {
+        from: Option<IgnoredAny>,
+        role: Option<IgnoredAny>,
+    }
+
+    let Some(raw) = keys.raw(answer) else { return Ok(None) };
+    let key = ["conversations", "messages"].into_iter().find(|key| keys.has(key)).filter(|_| !keys.has("prompt"));
+    match (key, serde_json::from_str(raw)) {
+        (Some(key), Ok(Message { from, role })) if from.or(role).is_some() => {
+            let answers: Conversation = serde_json::from_str(&format!("[{raw}]"))
+                .map_err(|error| Error::from(parse_error(raw, raw, &error)).at(answer))?;
+            let conversation = listed(keys, key)?.join(answers)?;
+            Ok(Some(Record { completion_messages: Some(1), ..with_system(conversation, keys)? }))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -222,6 +264,22 @@ fn without_prompt<'a>(
     let needed = "a record needs \"prompt\", or two answers that begin with it";
     let what = format!("{answer:?} has no prompt; {needed}. Its keys are {names}");
     Err(refused(&what))
+}
+
+/// A request and one of its two answers, as in OpenAI's files for preference fine-tuning.
+fn preference<'a>(keys: &Keys<'a>, answer: &str, reads_for: ReadsFor) -> Result<Record<'a>> {
+    let Some(input) = keys.inner("input")? else {
+        return Err(refused("there is no \"input\", an object with \"messages\""));
+    };
+    let tools = tools(&input, reads_for).at("input")?;
+    match (listed(&input, "messages").at("input")?, listed(keys, answer)?) {
+        (Conversation::Messages(prompt), Conversation::Messages(answers)) => {
+            let completion_messages = Some(answers.len());
+            let messages = Conversation::Messages([prompt, answers].concat());
+            Ok(Record { tools, completion_messages, ..Record::of(messages) })
+        }
+        _ => Err(refused(&format!("the \"messages\" of \"input\" and {answer:?} must be two lists of messages"))),
+    }
 }
 
 /// How many of the messages that begin with a prompt are the prompt.
@@ -296,7 +354,7 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     with_system(Conversation::Messages(messages), keys)
 }
 
-/// The descriptions of tools. In ShareGPT they are JSON in a string.
+/// The descriptions of tools. In ShareGPT they are JSON in a string, and LLaMA-Factory leaves out what wraps a function.
 fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
         return Err(functions_would_be_lost(reads_for));
@@ -308,11 +366,18 @@ fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
         Some(_) if reads_for == ReadsFor::Template => Err(tools_would_be_lost()),
         Some(raw) if raw.starts_with('"') => {
             let tools = keys.text("tools")?;
-            let parsed: serde_json::Value = serde_json::from_str(&tools)
+            let mut parsed: Value = serde_json::from_str(&tools)
                 .map_err(|error| Error::from(ErrorKind::Parse(format!("not JSON: {error}"))).at("tools"))?;
+            for tool in parsed.as_array_mut().into_iter().flatten() {
+                if tool.get("name").is_some_and(Value::is_string)
+                    && tool.get("type").is_none_or(|r#type| r#type != "function")
+                {
+                    *tool = json!({"type": "function", "function": tool.take()});
+                }
+            }
             Ok(Some(parsed.to_string()))
         }
         // Because the sink writes one line.
-        Some(_) => Ok(keys.get::<serde_json::Value>("tools")?.map(|tools| tools.to_string())),
+        Some(_) => Ok(keys.get::<Value>("tools")?.map(|tools| tools.to_string())),
     }
 }

@@ -28,9 +28,9 @@ pub enum InputFormat {
     OpenaiBatch,
     /// `data` lists what the user and the assistant say in turn.
     Ultrachat,
-    /// `chosen` answers `prompt`, and `rejected` is left out.
+    /// `chosen` answers `prompt`, and `rejected` is left out; or OpenAI's `preferred_output` answers `input`.
     Chosen,
-    /// `rejected` answers `prompt`, and `chosen` is left out.
+    /// `rejected` answers `prompt`, and `chosen` is left out; or OpenAI's `non_preferred_output` answers `input`.
     Rejected,
 }
 
@@ -44,8 +44,18 @@ const FORMATS: [(InputFormat, &str, &[&str], &str); 10] = [
     (InputFormat::Text, "text", &["text"], "\"text\""),
     (InputFormat::OpenaiBatch, "openai-batch", &["body"], "\"body\""),
     (InputFormat::Ultrachat, "ultrachat", &["data"], "\"data\""),
-    (InputFormat::Chosen, "chosen", &["chosen"], "\"chosen\" (with \"prompt\")"),
-    (InputFormat::Rejected, "rejected", &["rejected"], "\"rejected\" (with \"prompt\")"),
+    (
+        InputFormat::Chosen,
+        "chosen",
+        &["chosen", "preferred_output"],
+        "\"chosen\" (with \"prompt\") or \"preferred_output\" (with \"input\")",
+    ),
+    (
+        InputFormat::Rejected,
+        "rejected",
+        &["rejected", "non_preferred_output"],
+        "\"rejected\" (with \"prompt\") or \"non_preferred_output\" (with \"input\")",
+    ),
 ];
 
 impl FromStr for InputFormat {
@@ -100,12 +110,9 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     } else if keys.begins("conversation", '[') {
         InputFormat::Messages
     } else if has(&["chosen", "rejected"]) {
-        return Err(refused("the record has two answers, \"chosen\" and \"rejected\"").with_way_out(way_out![
-            "choose one with ",
-            Setting::INPUT_FORMAT.set_to("chosen"),
-            " or ",
-            Setting::INPUT_FORMAT.set_to("rejected")
-        ]));
+        return Err(two_answers("chosen", "rejected"));
+    } else if has(&["preferred_output", "non_preferred_output"]) {
+        return Err(two_answers("preferred_output", "non_preferred_output"));
     } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
         InputFormat::Alpaca
     } else if has(&["prompt", "completion"]) || has_response(keys) {
@@ -121,6 +128,15 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     } else {
         return Err(nothing_fits(keys));
     })
+}
+
+fn two_answers(better: &str, worse: &str) -> Error {
+    refused(&format!("the record has two answers, {better:?} and {worse:?}")).with_way_out(way_out![
+        "choose one with ",
+        Setting::INPUT_FORMAT.set_to("chosen"),
+        " or ",
+        Setting::INPUT_FORMAT.set_to("rejected")
+    ])
 }
 
 /// Whether a record has a prompt and its answer: two texts, or two lists of messages.

@@ -12,8 +12,9 @@ use crate::dataset::source::rejected_line;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 40] = [
+const KNOWN: [&str; 45] = [
     "add_generation_prompt",
+    "audio",
     "audios",
     "body",
     "chat_template",
@@ -31,13 +32,16 @@ const KNOWN: [&str; 40] = [
     "functions",
     "history",
     "id",
+    "image",
     "images",
     "input",
     "instruction",
     "messages",
     "method",
+    "non_preferred_output",
     "output",
     "parent_id",
+    "preferred_output",
     "prompt",
     "prompt_id",
     "rejected",
@@ -52,6 +56,7 @@ const KNOWN: [&str; 40] = [
     "from",
     "url",
     "value",
+    "video",
     "videos",
 ];
 

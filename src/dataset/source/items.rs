@@ -48,7 +48,7 @@ impl<R: BufRead> Items<R> {
         }
     }
 
-    /// The items of a list, or of several lists.
+    /// The items of a list, or of several lists, and objects after them.
     pub(crate) fn of_lists(reader: R, longest: usize) -> Self {
         Self { are_listed: true, ..Self::values(reader, longest) }
     }
@@ -91,8 +91,9 @@ impl<R: BufRead> Items<R> {
                 (Some(byte), _) if byte.is_ascii_whitespace() => self.take(1),
                 (Some(_), Place::Start | Place::Outside) if !self.are_listed => break,
                 (Some(b'['), Place::Start | Place::Outside) => self.go(Place::Opened),
+                (Some(b'{'), Place::Outside) => break,
                 (Some(_), Place::Start | Place::Outside) => {
-                    return broken("something other than a list follows a list of records");
+                    return broken("something other than a list or an object follows a list of records");
                 }
                 (Some(b']'), Place::Opened | Place::AfterItem) => self.go(Place::Outside),
                 (Some(b','), Place::AfterItem) => self.go(Place::Comma),
@@ -133,7 +134,10 @@ impl<R: BufRead> Items<R> {
             return Err(ErrorKind::Parse("a bracket closes what was never opened".into()).into());
         }
         self.number += 1;
-        self.place = if self.are_listed { Place::AfterItem } else { Place::Outside };
+        self.place = match self.place {
+            Place::Opened | Place::AfterItem | Place::Comma => Place::AfterItem,
+            Place::Start | Place::Outside => Place::Outside,
+        };
         Ok(Line { unit: "item", number: self.number, offset, length, is_too_long, wrong: None })
     }
 

@@ -41,6 +41,19 @@ impl<'r> RawRecord<'r> {
         }
     }
 
+    /// The record as JSON on one line.
+    ///
+    /// # Errors
+    /// The same as for [`Self::json`]; [`ErrorKind::Parse`] for a line of a file of rejected lines.
+    pub fn json_line(self) -> Result<Cow<'r, str>> {
+        let json = self.json()?;
+        if let Some(error) = rejected_line(&json) {
+            return Err(error);
+        }
+        // A string has no line end in JSON.
+        Ok(if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ").into() } else { json })
+    }
+
     /// The record as a row.
     ///
     /// # Errors

@@ -180,8 +180,13 @@ mod tests {
         check(Rows, "[{\"a\": 1}, {\"a\":", &["item 1: {\"a\": 1}", "item 2: the file ends within it"]);
         check(
             Rows,
-            "[{\"a\": 1}]\n{}",
-            &["item 1: {\"a\": 1}", "item 2: something other than a list follows a list of records"],
+            "[{\"a\": 1}]\n{\"a\": 2} [{}]{}",
+            &["item 1: {\"a\": 1}", "item 2: {\"a\": 2}", "item 3: {}", "item 4: {}"],
+        );
+        check(
+            Rows,
+            "[{\"a\": 1}]\n2",
+            &["item 1: {\"a\": 1}", "item 2: something other than a list or an object follows a list of records"],
         );
     }
 
