@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -47,7 +46,6 @@ pub(super) struct End {
 
 /// Reads the answers of a line, and trims them. Any of the run ids is removed from the front of ids.
 pub(super) fn read(trimmer: &AnswerTrimmer, run_ids: &[String], line: &str) -> Result<Vec<(AnswerKey, Answer)>> {
-    let stop = written_stop(line);
     let without_run_id = |id: &RawValue| run_ids.iter().find_map(|run_id| without_run_id(id, Some(run_id)));
     let answers = read_answers(line)?.into_iter().map(|mut answer| {
         answer.id = answer.id.map(|id| without_run_id(&id).map_or(id, Cow::Owned));
@@ -55,29 +53,17 @@ pub(super) fn read(trimmer: &AnswerTrimmer, run_ids: &[String], line: &str) -> R
         let key = AnswerKey { string_id: string_id(&id).into_owned(), repeat, turn, choice: answer.choice };
         let id = RawValue::from_string(id).expect("it was read as JSON");
         let content = answer.is_chat.then(|| answer.text.clone().unwrap_or_default());
-        Ok((key, Answer::new(id, trimmer.trim_answer(answer)?, content, stop.clone())))
+        Ok((key, Answer::new(id, trimmer.trim_answer(answer)?, content)))
     });
     answers.collect()
 }
 
-/// The stop of a line that is trimmed already. Servers use the same key for other things, so other values are not errors.
-fn written_stop(line: &str) -> Option<Stop> {
-    #[derive(Deserialize)]
-    struct Keys<'a> {
-        #[serde(borrow)]
-        stop: Option<&'a RawValue>,
-    }
-
-    let Keys { stop } = serde_json::from_str(line).ok()?;
-    serde_json::from_str(stop?.get()).ok()
-}
-
 impl Answer {
-    fn new(id: Box<RawValue>, trimmed: TrimmedAnswer<'_>, content: Option<String>, stop: Option<Stop>) -> Self {
+    fn new(id: Box<RawValue>, trimmed: TrimmedAnswer<'_>, content: Option<String>) -> Self {
         let is_known = trimmed.stop.is_some() || trimmed.engine.is_some() || trimmed.error.is_some();
         let end = End {
             finish_reason: is_known.then(|| trimmed.finish_reason.into_owned()),
-            stop: trimmed.stop.or(stop),
+            stop: trimmed.stop,
             error: trimmed.error.map(ToOwned::to_owned),
         };
         let beside = trimmed.message.as_ref().map(|message| said_beside(message)).unwrap_or_default();

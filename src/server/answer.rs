@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::server::TokenLogprobs;
-use crate::stop::without_echo;
+use crate::stop::{Stop, without_echo};
 use crate::tokenizer::TokenId;
 
 /// An answer from an engine. It has token ids, text, both, or an error.
@@ -40,6 +40,10 @@ pub struct EngineAnswer<'a> {
     pub finish_reason: Option<String>,
     /// The stop that ended the answer, if the engine names one.
     pub stop_reason: Option<StopReason>,
+    /// The stop that was found when the answer was trimmed before.
+    pub stop: Option<Stop>,
+    /// The ids from that stop on, which [`Self::token_ids`] do not have.
+    pub tail: Vec<TokenId>,
     /// The error that the engine reported in place of an answer, as JSON.
     pub error: Option<&'a RawValue>,
 }

@@ -2,22 +2,42 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
+
 use crate::error::Result;
 use crate::server::keys::Keys;
-use crate::server::{AnswerFormat, EngineAnswer};
+use crate::server::{AnswerFormat, EngineAnswer, StopReason};
 
 pub(super) const IDS: AnswerFormat = AnswerFormat { name: "metatok", keys: &["token_ids"], read };
 pub(super) const TEXT: AnswerFormat = AnswerFormat { name: "metatok", keys: &["text"], read };
 pub(super) const ERROR: AnswerFormat = AnswerFormat { name: "metatok", keys: &["error"], read };
 
+/// The end that the engine reported, in a line that was trimmed before.
+#[derive(Deserialize)]
+struct Reported {
+    finish_reason: Option<String>,
+    stop_reason: Option<StopReason>,
+}
+
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let engine = given(keys, "engine")
+        .unwrap_or(Reported { finish_reason: keys.get("finish_reason")?, stop_reason: keys.get("stop_reason")? });
+    let message = keys.raw("message").filter(|message| message.get().starts_with('{'));
     Ok(vec![EngineAnswer {
         token_ids: keys.get("token_ids")?,
         text: keys.get("text")?,
-        message: keys.raw("message").filter(|message| message.get().starts_with('{')).map(Cow::Borrowed),
-        finish_reason: keys.get("finish_reason")?,
-        stop_reason: keys.get("stop_reason")?,
+        is_chat: message.is_some(),
+        message: message.map(Cow::Borrowed),
+        finish_reason: engine.finish_reason,
+        stop_reason: engine.stop_reason,
+        stop: given(keys, "stop"),
+        tail: given(keys, "tail").unwrap_or_default(),
         error: keys.raw("error"),
         ..keys.answer()?
     }])
+}
+
+/// A value that only trimmed lines have. Files of others may have other things under its name.
+fn given<'a, T: Deserialize<'a>>(keys: &Keys<'a>, key: &str) -> Option<T> {
+    keys.raw(key).and_then(|value| serde_json::from_str(value.get()).ok())
 }

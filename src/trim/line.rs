@@ -109,9 +109,13 @@ impl<'a> TrimmedAnswer<'a> {
     }
 
     /// Adds what the engine reported.
-    pub(super) fn of_engine(self, answer: EngineAnswer<'a>) -> Self {
+    pub(super) fn of_engine(mut self, answer: EngineAnswer<'a>) -> Self {
         let EngineAnswer { id, repeat, turn, choice, columns, message, finish_reason, stop_reason, error, .. } = answer;
         let is_reported = finish_reason.is_some() || stop_reason.is_some();
+        // With a tail, its stop is found again, if it is one.
+        if answer.tail.is_empty() && self.stop.is_none() && answer.stop.is_some() {
+            self = Self { stop: answer.stop, finish_reason: "stop".into(), ..self };
+        }
         let reason = match &finish_reason {
             Some(reason) if self.stop.is_none() || error.is_some() || calls_tools(reason) => reason.clone().into(),
             _ if error.is_some() => "error".into(),

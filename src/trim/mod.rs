@@ -123,11 +123,16 @@ impl AnswerTrimmer {
     /// An id before the stop that the tokenizer does not have.
     pub fn trim_answer<'a>(&self, mut answer: EngineAnswer<'a>) -> Result<TrimmedAnswer<'a>> {
         answer.id = answer.id.map(|id| without_run_id(&id, self.run_id.as_deref()).map_or(id, Cow::Owned));
+        if !answer.tail.is_empty() {
+            // It is not the engine's.
+            answer.text = None;
+        }
         let text = answer.text.as_deref().unwrap_or_default();
         // Some servers send an empty list for ids that they do not have.
         let has_ids = answer.token_ids.as_ref().is_some_and(|ids| !ids.is_empty() || text.is_empty());
         let trimmed = match answer.generated_ids() {
-            Some(ids) if has_ids => self.ids(&answer, ids).at("token_ids")?,
+            Some(ids) if has_ids && answer.tail.is_empty() => self.ids(&answer, ids).at("token_ids")?,
+            Some(ids) if has_ids => self.ids(&answer, &[ids, &answer.tail].concat()).at("token_ids")?,
             _ => self.text(&answer, text)?,
         };
         Ok(trimmed.of_engine(answer))

@@ -119,7 +119,7 @@ impl<'p> Problems<'p> {
 
         let Some(message) = self.answer.message.as_ref().filter(|_| self.answer.is_chat) else { return };
         let has_ended = self.answer.finish_reason.as_deref() == Some("stop");
-        if has_ended && self.answer.text.as_ref().is_none_or(|text| text.trim().is_empty()) {
+        if has_ended && self.answer.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
             let said: Said = serde_json::from_str(message.get()).unwrap_or_default();
             if said.reasoning.is_some() && said.content.or(said.refusal).is_none() {
                 self.add("only-thoughts", "the engine reports \"stop\", but the answer has only thoughts".into());

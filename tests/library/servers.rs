@@ -110,6 +110,7 @@ fn recorded_chats_are_what_the_model_said() {
     let builder = PromptBuilder::new(&model, tokenizer, &BuilderOptions::default()).expect("it has its tokens");
     let options = TrimOptions { validate: true, ..TrimOptions::default() };
     let trimmer = AnswerTrimmer::new(&builder, options).expect("its stops are found");
+    let plain = AnswerTrimmer::new(&builder, TrimOptions::default()).expect("its stops are found");
     assert_eq!(files.len(), 15, "three servers have chats, responses, messages, and answers of their own");
     for file in files {
         let name = file.file_stem().expect("it has a name").to_string_lossy();
@@ -121,8 +122,14 @@ fn recorded_chats_are_what_the_model_said() {
             let answers = trimmer.trim(line).unwrap_or_else(|error| panic!("{place}: {error}"));
             let [answer] = &*answers else { panic!("{place}: it is one answer") };
             check_chat(answer, said, &name, &place);
+            let once = json_of(&plain, line);
+            assert_eq!(json_of(&plain, &once), once, "{place}: trimmed again");
         }
     }
+}
+
+fn json_of(trimmer: &AnswerTrimmer, line: &str) -> String {
+    serde_json::to_string(&trimmer.trim(line).expect("it is an answer")[0]).expect("it is JSON")
 }
 
 fn check_chat(answer: &TrimmedAnswer<'_>, said: &Said, name: &str, place: &str) {

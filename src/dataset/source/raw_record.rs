@@ -51,7 +51,11 @@ impl<'r> RawRecord<'r> {
             return Err(error);
         }
         // A string has no line end in JSON.
-        Ok(if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ").into() } else { json })
+        Ok(if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {
+            json.replace(['\n', '\r'], " ").into()
+        } else {
+            json
+        })
     }
 
     /// The record as a row.
