@@ -12,6 +12,7 @@ use crate::server::{
     AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, messages, openai_batch, own, request_output,
     responses, server_error, sglang, triton,
 };
+use crate::wording::shortened;
 
 /// All formats. The first one whose keys are all present is used.
 pub static ANSWER_FORMATS: &[AnswerFormat] = &[
@@ -33,6 +34,9 @@ pub static ANSWER_FORMATS: &[AnswerFormat] = &[
     server_error::DETAIL,
 ];
 
+/// The most characters of a line that an error shows.
+const LONGEST: usize = 60;
+
 /// Reads a line of an engine's output: one object, or a list of them. It may hold several answers, for example if a
 /// request asks for `n` of them.
 ///
@@ -52,7 +56,7 @@ pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
 }
 
 fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
-    let keys: Keys<'_> = from_json(json).map_err(|error| event(json).unwrap_or(error))?;
+    let keys: Keys<'_> = from_json(json).map_err(|error| event(json).or_else(|| page(json)).unwrap_or(error))?;
     let format = ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key)));
     let format = format.ok_or_else(|| unknown(&keys))?;
     let mut answers = (format.read)(&keys)?;
@@ -67,6 +71,13 @@ fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
         answers.iter_mut().for_each(|answer| answer.id = Some(Cow::Borrowed(id)));
     }
     Ok(answers)
+}
+
+/// The error for what servers and those before them write where something failed: a line of text, or a page.
+fn page(line: &str) -> Option<crate::Error> {
+    let is_text = |c: char| c == '<' || c.is_alphabetic() && !matches!(c, 'n' | 't' | 'f');
+    let shown = || shortened(line.to_owned(), LONGEST);
+    line.starts_with(is_text).then(|| ErrorKind::Invalid(format!("this is not JSON: {:?}", shown())).into())
 }
 
 fn no_answer() -> crate::Error {
