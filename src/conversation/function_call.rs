@@ -10,6 +10,7 @@ const END_OF_THOUGHTS: &str = "</think>";
 
 #[derive(Deserialize)]
 struct Call {
+    id: Option<String>,
     name: String,
     arguments: Value,
 }
@@ -29,7 +30,9 @@ pub(super) fn calls(value: &str) -> Option<(&str, Value)> {
         Calls::One(call) => vec![call],
         Calls::Several(calls) => calls,
     };
-    let call =
-        |Call { name, arguments }| json!({"type": "function", "function": {"name": name, "arguments": arguments}});
-    Some((thoughts, calls.into_iter().map(call).collect()))
+    let call = |Call { id, name, arguments }| match id {
+        Some(id) => json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}),
+        None => json!({"type": "function", "function": {"name": name, "arguments": arguments}}),
+    };
+    (!calls.is_empty()).then(|| (thoughts, calls.into_iter().map(call).collect()))
 }

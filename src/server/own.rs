@@ -31,7 +31,7 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         finish_reason: engine.finish_reason,
         stop_reason: engine.stop_reason,
         stop: given(keys, "stop"),
-        tail: given(keys, "tail").unwrap_or_default(),
+        tail: given(keys, "tail").filter(|_| keys.has("token_ids")).unwrap_or_default(),
         error: keys.raw("error"),
         ..keys.answer()?
     }])

@@ -67,9 +67,11 @@ impl Serialize for ForServer<'_> {
         map.serialize_entry("role", &self.0.role)?;
         map.serialize_entry("content", &self.0.content)?;
         for (key, value) in self.0.others_for_servers() {
-            match key == "tool_calls" {
-                true => map.serialize_entry(key, &with_arguments_as_strings(value.clone()))?,
-                false => map.serialize_entry(key, value)?,
+            match key.as_str() {
+                "tool_calls" | "function_call" => {
+                    map.serialize_entry(key, &with_arguments_as_strings(value.clone()))?
+                }
+                _ => map.serialize_entry(key, value)?,
             }
         }
         map.end()
@@ -77,12 +79,18 @@ impl Serialize for ForServer<'_> {
 }
 
 /// Chat templates take a call's arguments as an object, OpenAI's API takes them as a string of JSON.
-fn with_arguments_as_strings(mut calls: Value) -> Value {
-    let arguments = calls.as_array_mut().into_iter().flatten();
-    for arguments in arguments.filter_map(|call| call.pointer_mut("/function/arguments")) {
-        if arguments.is_object() {
+fn with_arguments_as_strings(mut said: Value) -> Value {
+    let calls = match &mut said {
+        Value::Array(calls) => calls.as_mut_slice(),
+        call => std::slice::from_mut(call),
+    };
+    for call in calls {
+        let call = if call.get("function").is_some() { &mut call["function"] } else { call };
+        if let Some(arguments) =
+            call.get_mut("arguments").filter(|arguments| !arguments.is_string() && !arguments.is_null())
+        {
             *arguments = arguments.to_string().into();
         }
     }
-    calls
+    said
 }

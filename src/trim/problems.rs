@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::server::EngineAnswer;
+use crate::server::{EngineAnswer, calls_tools};
 use crate::stop::{CompletionEnd, Stop};
 use crate::tokenizer::TokenId;
 use crate::trim::line::Problem;
@@ -113,17 +113,21 @@ impl<'p> Problems<'p> {
         struct Said {
             #[serde(alias = "reasoning_content")]
             reasoning: Option<IgnoredAny>,
+            audio: Option<IgnoredAny>,
             content: Option<IgnoredAny>,
+            function_call: Option<IgnoredAny>,
             refusal: Option<IgnoredAny>,
+            tool_calls: Option<IgnoredAny>,
         }
 
         let Some(message) = self.answer.message.as_ref().filter(|_| self.answer.is_chat) else { return };
-        let has_ended = self.answer.finish_reason.as_deref() == Some("stop");
-        if has_ended && self.answer.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            let said: Said = serde_json::from_str(message.get()).unwrap_or_default();
-            if said.reasoning.is_some() && said.content.or(said.refusal).is_none() {
-                self.add("only-thoughts", "the engine reports \"stop\", but the answer has only thoughts".into());
-            }
+        let ended = self.answer.finish_reason.as_deref().filter(|reason| *reason == "stop" || calls_tools(reason));
+        let is_empty = self.answer.text.as_ref().is_some_and(|text| text.trim().is_empty());
+        let Some(reason) = ended.filter(|_| is_empty) else { return };
+        let said: Said = serde_json::from_str(message.get()).unwrap_or_default();
+        let other = said.audio.or(said.content).or(said.function_call).or(said.refusal).or(said.tool_calls);
+        if said.reasoning.is_some() && other.is_none() {
+            self.add("only-thoughts", format!("the engine reports {reason:?}, but the answer has only thoughts"));
         }
     }
 

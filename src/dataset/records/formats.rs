@@ -46,16 +46,19 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Rejected => answered(keys, "rejected", Some("chosen")),
     }?;
     let mut record = Record { id, tools: tools.or(record.tools), ..record };
+    let is_chat = matches!(format, InputFormat::Messages | InputFormat::Sharegpt);
     for kind in MediaKind::ALL {
         if !keys.is_empty(kind.list_key()) {
             let sources: Vec<Value> = keys.get(kind.list_key())?.unwrap_or_default();
             record.conversation.give_sources(kind, kind.list_key(), &sources)?;
             continue;
         }
-        // One source, as in LLaVA's data. Under other names, or as an object, it may be anything.
-        let sources: Vec<Value> = match keys.raw(kind.name()).map(serde_json::from_str) {
+        // One source, as in LLaVA's data. Beside other things than chats, or as another object, it may be anything.
+        let is_path = |source: &Value| ["path", "url"].iter().any(|key| source.get(key).is_some_and(Value::is_string));
+        let sources: Vec<Value> = match keys.raw(kind.name()).filter(|_| is_chat).map(serde_json::from_str) {
             Some(Ok(Value::Array(sources))) => sources,
             Some(Ok(Value::String(source))) if !source.is_empty() => vec![source.into()],
+            Some(Ok(source)) if is_path(&source) => vec![source],
             _ => Vec::new(),
         };
         if !sources.is_empty() && !record.conversation.has_source(kind) {
@@ -216,7 +219,7 @@ fn answered_by_one<'a>(keys: &Keys<'_>, answer: &str) -> Result<Option<Record<'a
         role: Option<IgnoredAny>,
     }
 
-    let Some(raw) = keys.raw(answer) else { return Ok(None) };
+    let Some(raw) = keys.raw(answer).filter(|_| keys.begins(answer, '{')) else { return Ok(None) };
     let key = ["conversations", "messages"].into_iter().find(|key| keys.has(key)).filter(|_| !keys.has("prompt"));
     match (key, serde_json::from_str(raw)) {
         (Some(key), Ok(Message { from, role })) if from.or(role).is_some() => {
@@ -368,6 +371,9 @@ fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
             let tools = keys.text("tools")?;
             let mut parsed: Value = serde_json::from_str(&tools)
                 .map_err(|error| Error::from(ErrorKind::Parse(format!("not JSON: {error}"))).at("tools"))?;
+            if !parsed.as_array().is_some_and(|tools| tools.iter().all(Value::is_object)) {
+                return Err(Error::from(ErrorKind::Parse("expected a list of objects".into())).at("tools"));
+            }
             for tool in parsed.as_array_mut().into_iter().flatten() {
                 if tool.get("name").is_some_and(Value::is_string)
                     && tool.get("type").is_none_or(|r#type| r#type != "function")

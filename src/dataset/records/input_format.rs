@@ -103,6 +103,8 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     Ok(if keys.begins("body", '{') && (has(&["custom_id"]) || has(&["url"]) || has(&["method"])) {
         InputFormat::OpenaiBatch
+    } else if !has(&["prompt"]) && ["chosen", "rejected"].iter().all(|key| keys.begins(key, '{')) {
+        return Err(two_answers("chosen", "rejected"));
     } else if has(&["messages"]) {
         InputFormat::Messages
     } else if has(&["conversations"]) {
