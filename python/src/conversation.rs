@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use metatok::build::Notes;
-use metatok::conversation::{ChatMessage, Conversation};
+use metatok::conversation::{ChatMessage, Conversation, MediaKind};
 use metatok::dataset::prompter::ScoredText;
 use metatok::dataset::records::{InputFormat, Record, is_record_key};
 use metatok::{Error, ErrorKind, PromptBuilder, Result};
@@ -57,7 +57,7 @@ impl<'b> Reader<'b> {
             let said = self.record(Conversation::Messages(messages).into(), place);
             return said.map_err(|error| exception(py, &error));
         }
-        let json = match keys_to_json(object, is_record_key)? {
+        let json = match keys_to_json(object, is_read)? {
             Some(record) => record,
             None => to_json(object)?,
         };
@@ -108,6 +108,13 @@ fn of_object(py: Python<'_>, error: &Error) -> PyErr {
         }
         _ => exception,
     }
+}
+
+/// Whether a record's value is read. A picture of its own under `image`, as `datasets` has it, is no path.
+fn is_read(key: &str, value: &Bound<'_, PyAny>) -> bool {
+    let may_be_path =
+        || value.cast::<PyString>().is_ok() || value.cast::<PyList>().is_ok() || value.cast::<PyDict>().is_ok();
+    is_record_key(key) && (!MediaKind::ALL.iter().any(|kind| kind.name() == key) || may_be_path())
 }
 
 /// A list of dicts that have nothing but a role and a content, both strings; none for anything else.

@@ -27,14 +27,17 @@ pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 ///
 /// # Errors
 /// As for [`to_json`].
-pub(crate) fn keys_to_json(object: &Bound<'_, PyAny>, is_read: impl Fn(&str) -> bool) -> PyResult<Option<Value>> {
+pub(crate) fn keys_to_json(
+    object: &Bound<'_, PyAny>,
+    is_read: impl Fn(&str, &Bound<'_, PyAny>) -> bool,
+) -> PyResult<Option<Value>> {
     let Some(keys) = keys(object)? else { return Ok(None) };
     let entry = |(key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let key = key_of(&key)?;
         if is_missing(&item) {
             return Ok(None);
         }
-        let item = match is_read(&key) {
+        let item = match is_read(&key, &item) {
             true => value(&item, 1).map_err(|failed| failed.within(&format!(".{key}")))?,
             false => Value::Null,
         };

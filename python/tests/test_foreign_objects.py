@@ -136,3 +136,11 @@ def test_map_of_datasets_needs_batches(builder: PromptBuilder) -> None:
         rows.map(builder.map("q"))
     mapped = rows.map(builder.map("q"), batched=True)
     assert mapped["input_ids"][0] == builder.build("Hi!").tolist()
+
+
+def test_a_picture_beside_a_chat_is_no_path() -> None:
+    """`datasets` gives columns of images as objects; as before, they are not read. A path is."""
+    record = {"messages": [{"role": "user", "content": "What?"}], "image": object()}
+    assert metatok.PromptBuilder("demo").build(record).text == metatok.PromptBuilder("demo").build(record["messages"]).text
+    with pytest.raises(metatok.MetatokError, match='"image" would be lost'):
+        metatok.PromptBuilder("demo").build({**record, "image": "a.png"})
