@@ -23,14 +23,16 @@ pub(super) struct AnswerKey {
     pub(super) choice: Option<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     /// As written in its file.
     pub(super) id: Box<RawValue>,
     pub(super) token_ids: Option<Vec<TokenId>>,
     pub(super) text: String,
-    /// What a chat's message says: its content, thoughts and calls, even if the answer has ids.
-    pub(super) said: Option<String>,
+    /// Whether it is a chat's message.
+    is_chat: bool,
+    /// What that says, if the answer has ids: its content, thoughts and calls. Otherwise the text is that.
+    said: Option<String>,
     pub(super) end: End,
 }
 
@@ -67,23 +69,25 @@ impl Answer {
             error: trimmed.error.map(ToOwned::to_owned),
         };
         let beside = trimmed.message.as_ref().map(|message| said_beside(message)).unwrap_or_default();
-        match trimmed.token_ids {
-            // These are all that it says.
-            Some(ids) => {
-                let said = content.map(|content| content + &beside);
-                Self { id, token_ids: Some(ids), text: trimmed.text, said, end }
-            }
-            None => {
-                let text = trimmed.text + &beside;
-                Self { id, token_ids: None, said: content.map(|_| text.clone()), text, end }
-            }
-        }
+        let is_chat = content.is_some();
+        // The ids are all that it says.
+        let (text, said) = match trimmed.token_ids {
+            Some(_) => (trimmed.text, content.map(|content| content + &beside)),
+            None => (trimmed.text + &beside, None),
+        };
+        Self { id, token_ids: trimmed.token_ids, text, is_chat, said, end }
     }
 
-    /// The same, as its message says it.
-    pub(super) fn as_said(&self) -> Option<Self> {
-        let Self { id, said, end, .. } = self;
-        Some(Self { id: id.clone(), token_ids: None, text: said.clone()?, said: None, end: end.clone() })
+    /// The same, as a chat's message says it.
+    pub(super) fn as_said(&self) -> Option<Cow<'_, Self>> {
+        match (&self.token_ids, &self.said) {
+            (None, _) => self.is_chat.then_some(Cow::Borrowed(self)),
+            (Some(_), said) => said.clone().map(|text| {
+                let Self { id, end, is_chat, .. } = self;
+                let (id, end) = (id.clone(), end.clone());
+                Cow::Owned(Self { id, token_ids: None, text, is_chat: *is_chat, said: None, end })
+            }),
+        }
     }
 }
 

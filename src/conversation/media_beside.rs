@@ -90,7 +90,7 @@ impl Content {
 }
 
 /// A path or URL, or an object with one, as in the columns of `datasets`.
-fn source_of(value: &Value) -> Option<String> {
+pub(crate) fn source_of(value: &Value) -> Option<String> {
     let source = value.as_str().or_else(|| ["path", "url"].into_iter().find_map(|key| value.get(key)?.as_str()));
     source.map(str::to_owned)
 }

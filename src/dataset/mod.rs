@@ -49,7 +49,7 @@ pub(crate) use retriever::{Examples, Retriever};
 pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};
 pub use rows::{Row, Value};
 pub(crate) use source::{
-    FileRecord, Line, RecordSource, Records, check_nesting, decompressed, is_compressed, open, table_of,
+    FileRecord, Line, RecordSource, Records, check_nesting, decompressed, is_compressed, is_of_no_json, open, table_of,
 };
 pub use source::{Holds, RawRecord};
 pub(crate) use template::{Layout, MissingColumns, TemplateField};

@@ -1,5 +1,6 @@
 //! Reads inputs record by record.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use serde::Deserialize;
@@ -43,12 +44,9 @@ pub fn each_record(
 pub fn each_line(
     inputs: Vec<Input>,
     max_line_bytes: usize,
-    mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    each_record(inputs, Holds::Lines, max_line_bytes, |place, record| match record.and_then(RawRecord::json) {
-        Ok(line) => visit(place, Ok(&line)),
-        Err(error) => visit(place, Err(error)),
-    })
+    each_json(inputs, Holds::Lines, max_line_bytes, |record| record.json(), visit)
 }
 
 /// Visits every object of every input, as [`each_record`] does, as JSON on one line: lines, the items of a list, objects
@@ -59,9 +57,19 @@ pub fn each_line(
 pub fn each_object(
     inputs: Vec<Input>,
     max_line_bytes: usize,
+    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    each_json(inputs, Holds::Rows, max_line_bytes, |record| record.json_line(), visit)
+}
+
+fn each_json(
+    inputs: Vec<Input>,
+    holds: Holds,
+    max_line_bytes: usize,
+    json_of: for<'r> fn(RawRecord<'r>) -> Result<Cow<'r, str>>,
     mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    each_record(inputs, Holds::Rows, max_line_bytes, |place, record| match record.and_then(RawRecord::json_line) {
+    each_record(inputs, holds, max_line_bytes, |place, record| match record.and_then(json_of) {
         Ok(json) => visit(place, Ok(&json)),
         Err(error) => visit(place, Err(error)),
     })

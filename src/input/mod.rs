@@ -25,6 +25,7 @@ mod record_place;
 mod rejected;
 mod source;
 
+pub(crate) use crate::dataset::is_of_no_json;
 pub use crate::dataset::{Holds, RawRecord};
 pub(crate) use batches::{Batches, LineBatch, batches, objects};
 pub use by_dataset::by_dataset;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use crate::error::{ErrorKind, Result};
-use crate::input::from_json;
+use crate::input::{from_json, is_of_no_json};
 use crate::server::keys::Keys;
 use crate::server::unfinished::event;
 use crate::server::{
@@ -75,9 +75,9 @@ fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
 
 /// The error for what servers and those before them write where something failed: a line of text, or a page.
 fn page(line: &str) -> Option<crate::Error> {
-    let is_text = |c: char| c == '<' || c.is_alphabetic() && !matches!(c, 'n' | 't' | 'f');
+    let is_text = line.starts_with(|c| c == '<' || is_of_no_json(c));
     let shown = || shortened(line.to_owned(), LONGEST);
-    line.starts_with(is_text).then(|| ErrorKind::Invalid(format!("this is not JSON: {:?}", shown())).into())
+    is_text.then(|| ErrorKind::Invalid(format!("this is not JSON: {:?}", shown())).into())
 }
 
 fn no_answer() -> crate::Error {

@@ -37,14 +37,18 @@ impl<'a> Keys<'a> {
         self.raw(key).map(|value| serde_json::from_str(value.get()).map_err(|_| wrong::<T>(value, key))).transpose()
     }
 
+    /// A value that metatok writes; none if it has another form. Files of others may have other things under its name.
+    pub(super) fn get_own<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
+        self.raw(key).and_then(|value| serde_json::from_str(value.get()).ok())
+    }
+
     /// The keys that a line may have in any format.
     pub(super) fn answer(&self) -> Result<EngineAnswer<'a>> {
         Ok(EngineAnswer {
             id: self.raw("id").map(Cow::Borrowed),
             repeat: self.get("repeat")?,
             turn: self.get("turn")?,
-            // Files of others may have other things under this name.
-            choice: self.raw("choice").and_then(|choice| serde_json::from_str(choice.get()).ok()),
+            choice: self.get_own("choice"),
             columns: self.raw("columns"),
             input_ids: self.get("input_ids")?,
             ..EngineAnswer::default()

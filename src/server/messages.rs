@@ -3,8 +3,6 @@
 //! Sources: `Message` and `MessageBatchIndividualResponse` of Anthropic's Python library, 2.14.0; recorded answers of
 //! vLLM 0.32, SGLang 0.5.23 and llama.cpp's server.
 
-use serde_json::value::RawValue;
-
 use crate::error::{At, Result};
 use crate::input::from_json;
 use crate::server::answer::TOOL_CALLS;
@@ -18,14 +16,7 @@ pub(super) const BATCH: AnswerFormat =
     AnswerFormat { name: "Anthropic's batch API", keys: &["custom_id", "result"], read: read_batch };
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let mut said = Said::default();
-    let blocks: Vec<&RawValue> = keys.get("content")?.unwrap_or_default();
-    for (i, block) in blocks.into_iter().enumerate() {
-        let is_known = from_json(block.get()).and_then(|block| read_block(&block, &mut said));
-        if !is_known.at(format_args!("content[{i}]"))? {
-            said.beside.content = keys.raw("content");
-        }
-    }
+    let said = Said::of_parts(keys, "content", read_block)?;
     let reason: String = keys.get("stop_reason")?.unwrap_or_default();
     let finish_reason = match &*reason {
         "end_turn" | "stop_sequence" => "stop",

@@ -20,7 +20,8 @@ struct Reported {
 }
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let engine = given(keys, "engine")
+    let engine = keys
+        .get_own("engine")
         .unwrap_or(Reported { finish_reason: keys.get("finish_reason")?, stop_reason: keys.get("stop_reason")? });
     let message = keys.raw("message").filter(|message| message.get().starts_with('{'));
     Ok(vec![EngineAnswer {
@@ -30,14 +31,9 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         message: message.map(Cow::Borrowed),
         finish_reason: engine.finish_reason,
         stop_reason: engine.stop_reason,
-        stop: given(keys, "stop"),
-        tail: given(keys, "tail").filter(|_| keys.has("token_ids")).unwrap_or_default(),
+        stop: keys.get_own("stop"),
+        tail: keys.get_own("tail").filter(|_| keys.has("token_ids")).unwrap_or_default(),
         error: keys.raw("error"),
         ..keys.answer()?
     }])
-}
-
-/// A value that only trimmed lines have. Files of others may have other things under its name.
-fn given<'a, T: Deserialize<'a>>(keys: &Keys<'a>, key: &str) -> Option<T> {
-    keys.raw(key).and_then(|value| serde_json::from_str(value.get()).ok())
 }

@@ -3,10 +3,8 @@
 //! Sources: `Response` of OpenAI's Python library, 3.57.0; recorded answers of vLLM 0.32 and llama.cpp's server.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::error::{At, Result};
-use crate::input::from_json;
+use crate::error::Result;
 use crate::server::keys::Keys;
 use crate::server::said::Said;
 use crate::server::unfinished::in_progress;
@@ -30,14 +28,7 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     if matches!(&*status, "in_progress" | "queued") {
         return Err(in_progress(&status));
     }
-    let mut said = Said::default();
-    let items: Vec<&RawValue> = keys.get("output")?.unwrap_or_default();
-    for (i, item) in items.into_iter().enumerate() {
-        let is_known = from_json(item.get()).and_then(|item| read_item(&item, &mut said));
-        if !is_known.at(format_args!("output[{i}]"))? {
-            said.beside.content = keys.raw("output");
-        }
-    }
+    let said = Said::of_parts(keys, "output", read_item)?;
     let finish_reason = match &*status {
         "completed" => said.complete().to_owned(),
         "incomplete" => match keys.get::<Incomplete>("incomplete_details")?.unwrap_or_default().reason {

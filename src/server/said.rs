@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::error::{At, Result};
+use crate::input::from_json;
 use crate::server::EngineAnswer;
 use crate::server::answer::TOOL_CALLS;
+use crate::server::keys::Keys;
 
 /// What the parts of an answer say.
 #[derive(Default)]
@@ -44,6 +47,19 @@ struct Function {
 }
 
 impl<'a> Said<'a> {
+    /// Reads the parts that a key lists. `read` tells whether a part is of a known kind.
+    pub(super) fn of_parts(keys: &Keys<'a>, key: &str, read: fn(&Keys<'_>, &mut Self) -> Result<bool>) -> Result<Self> {
+        let mut said = Self::default();
+        let parts: Vec<&RawValue> = keys.get(key)?.unwrap_or_default();
+        for (i, part) in parts.into_iter().enumerate() {
+            let is_known = from_json(part.get()).and_then(|part| read(&part, &mut said));
+            if !is_known.at(format_args!("{key}[{i}]"))? {
+                said.beside.content = keys.raw(key);
+            }
+        }
+        Ok(said)
+    }
+
     pub(super) fn call_tool(&mut self, id: Option<String>, name: String, arguments: String) {
         self.beside.tool_calls.push(ToolCall { id, r#type: "function", function: Function { name, arguments } });
     }

@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::conversation::{
-    Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, tools_would_be_lost,
+    Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, source_of, tools_would_be_lost,
 };
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{
@@ -48,24 +48,27 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
     let mut record = Record { id, tools: tools.or(record.tools), ..record };
     let is_chat = matches!(format, InputFormat::Messages | InputFormat::Sharegpt);
     for kind in MediaKind::ALL {
-        if !keys.is_empty(kind.list_key()) {
-            let sources: Vec<Value> = keys.get(kind.list_key())?.unwrap_or_default();
-            record.conversation.give_sources(kind, kind.list_key(), &sources)?;
-            continue;
-        }
-        // One source, as in LLaVA's data. Beside other things than chats, or as another object, it may be anything.
-        let is_path = |source: &Value| ["path", "url"].iter().any(|key| source.get(key).is_some_and(Value::is_string));
-        let sources: Vec<Value> = match keys.raw(kind.name()).filter(|_| is_chat).map(serde_json::from_str) {
-            Some(Ok(Value::Array(sources))) => sources,
-            Some(Ok(Value::String(source))) if !source.is_empty() => vec![source.into()],
-            Some(Ok(source)) if is_path(&source) => vec![source],
-            _ => Vec::new(),
-        };
-        if !sources.is_empty() && !record.conversation.has_source(kind) {
-            record.conversation.give_sources(kind, kind.name(), &sources)?;
-        }
+        give_sources(&mut record.conversation, kind, keys, is_chat)?;
     }
     if reads_for == ReadsFor::ChatTemplate { with_variables(record, keys) } else { Ok(record) }
+}
+
+/// Gives the media of a kind their sources, which are listed beside the messages.
+fn give_sources(conversation: &mut Conversation, kind: MediaKind, keys: &Keys<'_>, is_chat: bool) -> Result<()> {
+    if !keys.is_empty(kind.list_key()) {
+        let sources: Vec<Value> = keys.get(kind.list_key())?.unwrap_or_default();
+        return conversation.give_sources(kind, kind.list_key(), &sources);
+    }
+    // One source, as in LLaVA's data. Beside other things than chats, or as another object, it may be anything.
+    let sources = match keys.raw(kind.name()).filter(|_| is_chat).map(serde_json::from_str) {
+        Some(Ok(Value::Array(sources))) => sources,
+        Some(Ok(source)) if source != "" && source_of(&source).is_some() => vec![source],
+        _ => Vec::new(),
+    };
+    match sources.is_empty() || conversation.has_source(kind) {
+        true => Ok(()),
+        false => conversation.give_sources(kind, kind.name(), &sources),
+    }
 }
 
 /// Puts what only chat templates read beside the messages.

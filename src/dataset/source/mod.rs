@@ -24,7 +24,7 @@ pub use layout::Holds;
 pub(crate) use lines::{Line, Lines, fill};
 pub(crate) use nesting::check_nesting;
 pub use raw_record::RawRecord;
-pub(crate) use raw_record::{FileRecord, rejected_line};
+pub(crate) use raw_record::{FileRecord, is_of_no_json, rejected_line};
 pub(crate) use records::Records;
 pub(crate) use scan::Scan;
 pub(crate) use table::{BadRow, Table, TableRows, table_of};

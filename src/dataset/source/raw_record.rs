@@ -96,7 +96,7 @@ pub(crate) fn rejected_line(json: &str) -> Option<Error> {
 }
 
 /// Whether no value of JSON begins with this letter.
-fn is_of_no_json(c: char) -> bool {
+pub(crate) fn is_of_no_json(c: char) -> bool {
     c.is_alphabetic() && !matches!(c, 'n' | 't' | 'f')
 }
 
