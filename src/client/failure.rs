@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// How often a request waits for a server that is unavailable but does not say for how long, which takes about a minute.
+/// Some servers answer so to a request that they never take.
+const MOST_WAITS: u32 = 8;
+
 /// Why an attempt has no answer.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -23,9 +27,13 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Whether the server has too many requests, and wants this one later. That says nothing against the request.
-    pub(super) fn asks_to_wait(&self) -> bool {
-        matches!(self, Self::Busy { status: 429, .. } | Self::Busy { status: 503, retry_after: Some(_), .. })
+    /// Whether the server wants this request later, which has waited this often. That says nothing against the request.
+    pub(super) fn asks_to_wait(&self, waits: u32) -> bool {
+        match self {
+            Self::Busy { status: 429, .. } | Self::Busy { status: 503, retry_after: Some(_), .. } => true,
+            Self::Busy { status: 503, .. } => waits < MOST_WAITS,
+            _ => false,
+        }
     }
 
     /// How long the server asks to wait.

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 use crate::builder::PromptBuilder;
 use crate::client::failure::Failure;
 use crate::client::http::{Http, seconds};
 use crate::client::options::{Notice, SILENT};
 use crate::error::{Error, ErrorKind, Result, Setting, Warning};
-use crate::server::{Protocol, Served};
+use crate::server::{MODELS, Protocol, Served};
 use crate::tokenizer::TokenId;
 
 /// The results of the checks before the first request.
@@ -45,7 +45,7 @@ const SAMPLE: &str = "The quick brown fox, 1234.5 times:\n\tif x != 0 { return \
 /// The most bytes of what a server says of itself.
 const LARGEST: usize = 1 << 24;
 
-/// Waits until the server is up.
+/// Waits until the server is up and has a model.
 ///
 /// # Errors
 /// [`ErrorKind::Engine`] with the server's last message.
@@ -55,11 +55,8 @@ pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration, n
     let mut is_said = false;
     loop {
         let left = patience.saturating_sub(started.elapsed());
-        let looked = timeout(left.max(pause), http.get(protocol.health)).await;
-        let failure = match looked.unwrap_or_else(|_| Err(Failure::Broken("the server does not answer".into()))) {
-            Ok(_) => return Ok(()),
-            // A server without such a path is up.
-            Err(Failure::Refused { status: 404 | 405, .. }) => return Ok(()),
+        let failure = match look(http, protocol, Instant::now() + left.max(pause)).await {
+            Ok(()) => return Ok(()),
             Err(Failure::Refused { message, .. } | Failure::Unusable(message)) => {
                 return Err(not_ready(http, &message));
             }
@@ -75,6 +72,28 @@ pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration, n
         tokio::time::sleep(pause.min(left)).await;
         pause = (pause * 2).min(Duration::from_secs(2));
     }
+}
+
+/// Whether the server is up, and serves a model.
+async fn look(http: &Http, protocol: &Protocol, until: Instant) -> std::result::Result<(), Failure> {
+    let broken = |what: &str| Err(Failure::Broken(what.into()));
+    match timeout_at(until.into(), http.get(protocol.health)).await {
+        // A server without such a path is up.
+        Ok(Ok(_) | Err(Failure::Refused { status: 404 | 405, .. })) => {}
+        Ok(Err(failure)) => return Err(failure),
+        Err(_) => return broken("the server does not answer"),
+    }
+    match timeout_at(until.into(), lists_no_model(http)).await {
+        Ok(false) => Ok(()),
+        Ok(true) => broken("it serves no model yet"),
+        Err(_) => broken("it does not say what it serves"),
+    }
+}
+
+/// Whether the server is up, but has no model: Dynamo's frontend without a worker.
+pub(super) async fn lists_no_model(http: &Http) -> bool {
+    let models = description(http, MODELS).await;
+    models.is_some_and(|models| models["data"].as_array().is_some_and(Vec::is_empty))
 }
 
 fn not_ready(http: &Http, what: &str) -> Error {
@@ -154,14 +173,18 @@ async fn in_time<T>(http: &Http, patience: Duration, what: &str, check: impl Fut
 async fn describe(http: &Http, protocol: &Protocol) -> Served {
     let mut served = Served::default();
     for (path, read) in protocol.descriptions {
-        let Ok(mut response) = http.get(path).await else { continue };
-        if let Ok(description) = http.body(&mut response, LARGEST).await
-            && let Ok(description) = serde_json::from_slice::<Value>(&description)
-        {
+        if let Some(description) = description(http, path).await {
             read(&description, &mut served);
         }
     }
     served
+}
+
+/// What the server has at this path, if it is JSON.
+async fn description(http: &Http, path: &str) -> Option<Value> {
+    let mut response = http.get(path).await.ok()?;
+    let body = http.body(&mut response, LARGEST).await.ok()?;
+    serde_json::from_slice(&body).ok()
 }
 
 /// The first thing that two descriptions say otherwise. How many requests a server handles may change.
@@ -183,6 +206,7 @@ async fn tokenize(
 ) -> std::result::Result<Vec<TokenId>, String> {
     #[derive(Deserialize)]
     struct Tokenized {
+        #[serde(alias = "input_ids")]
         tokens: Vec<TokenId>,
     }
 

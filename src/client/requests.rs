@@ -230,6 +230,12 @@ impl Shared {
 
     /// Does what a failure asks for before the request is sent again; returns it if it is final.
     async fn recover(&self, failure: Failure, tries: &mut Tries) -> Option<FailedRequest> {
+        let failure = match failure {
+            Failure::Refused { status: 404, message } if ready::lists_no_model(&self.http).await => {
+                Failure::Down(message)
+            }
+            failure => failure,
+        };
         match failure {
             // The request was not sent, so this is not an attempt.
             Failure::Down(_) => {
@@ -246,7 +252,7 @@ impl Shared {
                 tries.attempts -= 1;
                 tries.closed += 1;
             }
-            failure if failure.asks_to_wait() && self.hold_back(&failure, tries.waits + 1) => {
+            failure if failure.asks_to_wait(tries.waits) && self.hold_back(&failure, tries.waits + 1) => {
                 tries.attempts -= 1;
                 tries.waits += 1;
             }

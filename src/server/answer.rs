@@ -40,6 +40,8 @@ pub struct EngineAnswer<'a> {
     pub finish_reason: Option<String>,
     /// The stop that ended the answer, if the engine names one.
     pub stop_reason: Option<StopReason>,
+    /// Whether the ids and the text end with the stop only if the request asked for it, as LMDeploy's.
+    pub stop_is_optional: bool,
     /// The stop that was found when the answer was trimmed before.
     pub stop: Option<Stop>,
     /// The ids from that stop on, which [`Self::token_ids`] do not have.

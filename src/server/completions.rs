@@ -14,7 +14,7 @@ use crate::conversation::{SAID_BESIDE, says_nothing};
 use crate::error::{At, Result};
 use crate::input::from_json;
 use crate::server::keys::Keys;
-use crate::server::protocol::{Tokenize, Usage, read_models};
+use crate::server::protocol::{MODELS, Tokenize, Usage, read_models};
 use crate::server::request_id::json_string;
 use crate::server::token_logprobs::{VllmLogprobs, all};
 use crate::server::unfinished::{NO_REASON, is_null, unfinished};
@@ -33,7 +33,7 @@ pub(super) const VLLM: Protocol = Protocol {
         path: "/tokenize",
         body: |text, model| json!({"model": model, "prompt": text, "add_special_tokens": false}),
     },
-    descriptions: &[("/v1/models", read_models)],
+    descriptions: &[(MODELS, read_models)],
     max_tokens: "max_tokens",
     omits_ids: false,
     repeats_text: false,
@@ -72,6 +72,8 @@ struct Choice<'a> {
     /// SGLang names them differently in chats.
     #[serde(alias = "response_token_ids")]
     token_ids: Option<Vec<TokenId>>,
+    /// LMDeploy's.
+    output_ids: Option<Vec<TokenId>>,
     /// vLLM's.
     prompt_logprobs: Option<Vec<VllmLogprobs>>,
     finish_reason: Option<String>,
@@ -138,7 +140,8 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         let (of_message, message) = message.unwrap_or_default();
         let text = choice.text.or(of_message);
         let nvext = if is_only { nvext.clone() } else { NvExt::default() };
-        let token_ids = choice.token_ids.or(nvext.completion_token_ids);
+        let stop_is_optional = choice.output_ids.is_some();
+        let token_ids = choice.token_ids.or(choice.output_ids).or(nvext.completion_token_ids);
         // TensorRT-LLM sends an empty text with ids.
         let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
         let has_answer = token_ids.is_some() || text.is_some() || message.is_some();
@@ -153,6 +156,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
             finish_reason: choice.finish_reason,
             error: choice.error,
             stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason),
+            stop_is_optional,
             ..answer.clone()
         };
         if has_answer || answer.error.is_some() { Ok(answer) } else { Err(nothing()).at(format_args!("choices[{i}]")) }

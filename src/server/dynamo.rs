@@ -1,15 +1,16 @@
 //! Requests for NVIDIA Dynamo: bodies of its `/v1/completions` with a prompt of token ids.
 //!
 //! Sources: `lib/llm/src/protocols/openai/completions.rs` at 0284ad8, `common_ext.rs` at 4415465, `validate.rs` and
-//! `lib/llm/src/preprocessor.rs` of 2026, and the page "NVIDIA Request Extensions (nvext)". The preprocessor leaves a
-//! prompt of ids unchanged. It reads `nvext.token_data` only if the prompt is text, and its older versions then answer
-//! the text.
+//! `lib/llm/src/preprocessor.rs` of 2026, and the page "NVIDIA Request Extensions (nvext)"; recorded answers of Dynamo
+//! 1.6. The preprocessor leaves a prompt of ids unchanged. It reads `nvext.token_data` only if the prompt is text, and its
+//! older versions then answer the text.
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
 use crate::server::engine_keys::{EngineKeys, PENALTIES};
 use crate::server::object::Object;
 use crate::server::request::Requests;
+use crate::server::{Protocol, completions};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
 
 pub(crate) const FORM: OutputForm = OutputForm {
@@ -47,8 +48,8 @@ impl Dynamo {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that Dynamo does not take, and if the model has no
     /// name.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        // Newer versions take 32.
-        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.at_most_strings(builder, 4) })
+        // Version 1.6 takes as many.
+        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.at_most_strings(builder, 32) })
     }
 }
 
@@ -72,3 +73,5 @@ impl LineSink for Dynamo {
         &self.requests.warnings
     }
 }
+
+pub(super) const PROTOCOL: Protocol = Protocol { name: "dynamo", form: "dynamo", ..completions::VLLM };

@@ -10,7 +10,7 @@ use crate::error::{Result, Warning};
 use crate::server::engine_keys::EngineKeys;
 use crate::server::keys::Keys;
 use crate::server::object::Object;
-use crate::server::protocol::{Tokenize, Usage, number, read_models};
+use crate::server::protocol::{MODELS, Tokenize, Usage, number, read_models};
 use crate::server::request::Requests;
 use crate::server::unfinished::unfinished;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
@@ -137,7 +137,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         path: "/tokenize",
         body: |text, _| json!({"content": text, "add_special": false, "parse_special": false}),
     },
-    descriptions: &[("/v1/models", read_models), ("/props", read_props)],
+    descriptions: &[(MODELS, read_models), ("/props", read_props)],
     max_tokens: ENGINE.max_tokens,
     omits_ids: true,
     repeats_text: false,

@@ -1,13 +1,17 @@
 //! Requests for LMDeploy's server: bodies of its `/generate`.
 //!
 //! Sources: `lmdeploy/serve/openai/protocol.py`, `lmdeploy/serve/openai/endpoints/generate.py` and
-//! `lmdeploy/messages.py` of LMDeploy 0.16.0.
+//! `lmdeploy/messages.py` of LMDeploy 0.16.0 and 0.18.0; recorded answers of 0.18.0.
+
+use serde_json::json;
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
 use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
+use crate::server::protocol::{MODELS, Tokenize, read_models};
 use crate::server::request::Requests;
+use crate::server::{Protocol, sglang};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
 
 pub(crate) const FORM: OutputForm = OutputForm {
@@ -59,6 +63,8 @@ impl LineSink for Lmdeploy {
         requests.write_prompt("input_ids", built, &mut body);
         requests.write_sampling(key, &mut body);
         requests.write_stops(&mut body);
+        // Without it, the ids of an answer end before the stop.
+        body.json("include_stop_str_in_output", true);
         requests.write_stream(&mut body);
         body.close_line(key);
         Ok(())
@@ -68,3 +74,13 @@ impl LineSink for Lmdeploy {
         &self.requests.warnings
     }
 }
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "lmdeploy",
+    form: "lmdeploy",
+    tokenize: Tokenize { path: "/v1/encode", body: |text, _| json!({"input": text, "add_bos": false}) },
+    descriptions: &[(MODELS, read_models)],
+    max_tokens: ENGINE.max_tokens,
+    repeats_text: false,
+    ..sglang::PROTOCOL
+};

@@ -55,7 +55,7 @@ pub use llama_cpp::LlamaCpp;
 pub use lmdeploy::Lmdeploy;
 pub use openai::OpenAi;
 #[cfg(feature = "http")]
-pub(crate) use protocol::{Extent, StreamEvent, Usage};
+pub(crate) use protocol::{Extent, MODELS, StreamEvent, Usage};
 pub use protocol::{Protocol, Served};
 pub use protocols::PROTOCOLS;
 pub(crate) use request_id::{json_string, split_label, split_request_id, without_run_id};

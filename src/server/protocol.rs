@@ -34,10 +34,13 @@ pub struct Protocol {
     pub(super) usage: fn(&Keys<'_>) -> Result<Usage>,
 }
 
+/// The path of OpenAI's list of models.
+pub(crate) const MODELS: &str = "/v1/models";
+
 /// A path where a server describes itself, and how to read the description.
 pub(crate) type Description = (&'static str, fn(&Value, &mut Served));
 
-/// How to have a server tokenize a text. Its answer has `tokens`.
+/// How to have a server tokenize a text. Its answer has `tokens`, or LMDeploy's `input_ids`.
 #[derive(Debug)]
 pub(crate) struct Tokenize {
     pub(crate) path: &'static str,
@@ -115,11 +118,13 @@ impl Protocol {
     }
 }
 
-/// Reads the first model of OpenAI's `/v1/models`.
+/// Reads the first model of [`MODELS`].
 pub(super) fn read_models(models: &Value, served: &mut Served) {
     let name = models.pointer("/data/0/id").and_then(Value::as_str).map(str::to_owned);
     served.model = served.model.take().or(name);
     served.max_model_len = served.max_model_len.or(number(models, "/data/0/max_model_len"));
+    // Dynamo's.
+    served.max_model_len = served.max_model_len.or(number(models, "/data/0/context_window"));
     // llama.cpp's.
     served.vocab_size = served.vocab_size.or(number(models, "/data/0/meta/n_vocab"));
 }

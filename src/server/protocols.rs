@@ -2,10 +2,11 @@
 //! [`PROTOCOLS`].
 
 use crate::error::{ErrorKind, Result};
-use crate::server::{Protocol, llama_cpp, openai, sglang, vllm};
+use crate::server::{Protocol, dynamo, llama_cpp, lmdeploy, openai, sglang, vllm};
 
 /// All servers.
-pub static PROTOCOLS: &[Protocol] = &[vllm::PROTOCOL, sglang::PROTOCOL, llama_cpp::PROTOCOL, openai::PROTOCOL];
+pub static PROTOCOLS: &[Protocol] =
+    &[vllm::PROTOCOL, sglang::PROTOCOL, llama_cpp::PROTOCOL, lmdeploy::PROTOCOL, dynamo::PROTOCOL, openai::PROTOCOL];
 
 impl Protocol {
     /// The server of this name.

@@ -15,7 +15,7 @@ use crate::server::engine_keys::{EngineKeys, PENALTIES};
 use crate::server::keys::Keys;
 use crate::server::nested_params::NestedParams;
 use crate::server::object::Object;
-use crate::server::protocol::{Tokenize, Usage, number, read_models};
+use crate::server::protocol::{MODELS, Tokenize, Usage, number, read_models};
 use crate::server::request::{Requests, first_scored};
 use crate::server::token_logprobs::{SglangLogprob, all};
 use crate::server::unfinished::{NO_REASON, is_null, unfinished};
@@ -127,7 +127,7 @@ impl LineSink for Sglang {
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "SGLang", keys: &["meta_info"], read: read_whole };
 
-/// SGLang's metadata of an answer. LMDeploy's `/generate` has the same.
+/// SGLang's metadata of an answer. LMDeploy's `/generate` has the same, without an id.
 #[derive(Default, Deserialize)]
 struct MetaInfo<'a> {
     #[serde(borrow)]
@@ -187,6 +187,7 @@ fn answer<'a>(keys: &Keys<'a>) -> Result<(EngineAnswer<'a>, Option<&'a RawValue>
         text: keys.get("text")?,
         finish_reason,
         stop_reason,
+        stop_is_optional: info.id.is_none(),
         ..answer
     };
     Ok((answer, aborted))
@@ -201,7 +202,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         path: "/tokenize",
         body: |text, model| json!({"model": model, "prompt": text, "add_special_tokens": false}),
     },
-    descriptions: &[("/v1/models", read_models), ("/get_server_info", read_server_info)],
+    descriptions: &[(MODELS, read_models), ("/get_server_info", read_server_info)],
     max_tokens: ENGINE.max_tokens,
     omits_ids: false,
     repeats_text: true,

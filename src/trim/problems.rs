@@ -68,8 +68,11 @@ impl<'p> Problems<'p> {
     fn stop_in_text(&mut self, is_split: bool) {
         let texts = &self.stops.texts;
         let Some(text) = &self.answer.text else { return };
-        match (self.stops.stop_in_text(texts, None, texts.matcher.trim(text).1), self.stop) {
+        let (trimmed, found) = texts.matcher.trim(text);
+        match (self.stops.stop_in_text(texts, None, found), self.stop) {
             (None, _) => {}
+            (Some(Stop::Token { token: Some(token), .. }), Some(_))
+                if self.answer.stop_is_optional && text[trimmed.len()..] == token => {}
             (Some(Stop::Token { token_id, .. }), _) => {
                 let token = self.stops.name(token_id);
                 self.add("eos-in-text", format!("the text contains the stop token {token}; it should end before it"));
@@ -122,7 +125,7 @@ impl<'p> Problems<'p> {
 
         let Some(message) = self.answer.message.as_ref().filter(|_| self.answer.is_chat) else { return };
         let ended = self.answer.finish_reason.as_deref().filter(|reason| *reason == "stop" || calls_tools(reason));
-        let is_empty = self.answer.text.as_ref().is_some_and(|text| text.trim().is_empty());
+        let is_empty = self.answer.text.as_ref().is_none_or(|text| text.trim().is_empty());
         let Some(reason) = ended.filter(|_| is_empty) else { return };
         let said: Said = serde_json::from_str(message.get()).unwrap_or_default();
         let other = said.audio.or(said.content).or(said.function_call).or(said.refusal).or(said.tool_calls);
@@ -144,7 +147,10 @@ impl<'p> Problems<'p> {
             let (token, setting) = (self.stops.name(last), &self.setting);
             let way_out = format!("add it with {setting}, or as eos_token_id in the model file");
             self.add("unknown-eos", format!("the answer ends with {token}, which is not a stop id; {way_out}"));
-        } else if self.answer.stop_reason.is_none() && self.answer.finish_reason.as_deref() == Some("stop") {
+        } else if !self.answer.stop_is_optional
+            && self.answer.stop_reason.is_none()
+            && self.answer.finish_reason.as_deref() == Some("stop")
+        {
             self.add("no-stop", "the engine reports \"stop\", but the answer has no stop".into());
         }
     }

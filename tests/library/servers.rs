@@ -36,9 +36,7 @@ fn check(folder: &Path) {
     let builder = PromptBuilder::demo().expect("it is embedded");
     let options = TrimOptions { validate: true, ..TrimOptions::default() };
     let trimmer = AnswerTrimmer::new(&builder, options).expect("its stops are found");
-    let files = answers(folder);
-    assert!(files.len() >= 5, "{} has the answers of five servers", folder.display());
-    for file in files {
+    for file in answers(folder) {
         let lines = std::fs::read_to_string(&file).expect("it can be read");
         for (i, line) in lines.lines().enumerate() {
             let place = format!("{}: line {}", file.display(), i + 1);
@@ -49,12 +47,15 @@ fn check(folder: &Path) {
             assert_eq!(answer.token_ids.as_deref(), meant.token_ids.split_last().map(|(_, ids)| ids), "{place}");
             assert_eq!(answer.tail.first().copied(), stop, "{place}");
             assert_eq!(&*answer.finish_reason, "stop", "{place}");
-            let engine = answer.engine.as_ref().unwrap_or_else(|| panic!("{place}: the engine's word is kept"));
-            assert_eq!(engine.finish_reason.as_deref(), Some("stop"), "{place}");
+            // Triton does not say why an answer ends.
+            let engine = answer.engine.as_ref().map(|engine| engine.finish_reason.as_deref());
+            assert_eq!(engine, (!line.contains("model_version")).then_some(Some("stop")), "{place}");
             let id = answer.id.as_ref().map(|id| serde_json::from_str::<String>(id.get()).expect("it is a string"));
             assert_eq!(id, meant.id, "{place}");
             if let Some(text) = meant.text {
-                assert_eq!(answer.text, text, "{place}");
+                // LMDeploy's has the stop, which the request asked for.
+                let stop = stop.and_then(|stop| builder.tokenizer().id_to_token(stop)).unwrap_or_default();
+                assert_eq!(answer.text, text.strip_suffix(&stop).unwrap_or(&text), "{place}");
             }
             assert!(answer.problems.is_empty(), "{place}: {:?}", answer.problems);
         }
@@ -72,6 +73,8 @@ impl Meant {
     fn of(answer: &Value) -> Self {
         let choice = answer.pointer("/choices/0").unwrap_or(answer);
         let ids = ["token_ids", "output_ids", "tokens"].iter().find_map(|key| choice.get(key)?.as_array());
+        let nested = ["/nvext/completion_token_ids", "/outputs/0/data"];
+        let ids = ids.or_else(|| nested.iter().find_map(|pointer| answer.pointer(pointer)?.as_array()));
         let id = ["/id", "/request_id", "/meta_info/id"].iter().find_map(|key| answer.pointer(key)?.as_str());
         let id = id.map(|id| id.trim_start_matches("cmpl-").trim_start_matches("generate-tokens-").to_owned());
         let text = ["text", "content"].iter().find_map(|key| choice.get(key)?.as_str());
@@ -111,7 +114,7 @@ fn recorded_chats_are_what_the_model_said() {
     let options = TrimOptions { validate: true, ..TrimOptions::default() };
     let trimmer = AnswerTrimmer::new(&builder, options).expect("its stops are found");
     let plain = AnswerTrimmer::new(&builder, TrimOptions::default()).expect("its stops are found");
-    assert_eq!(files.len(), 15, "three servers have chats, responses, messages, and answers of their own");
+    assert_eq!(files.len(), 23, "five servers have chats, responses, messages, and answers of their own");
     for file in files {
         let name = file.file_stem().expect("it has a name").to_string_lossy();
         let lines = std::fs::read_to_string(&file).expect("it can be read");
@@ -145,6 +148,10 @@ fn check_chat(answer: &TrimmedAnswer<'_>, said: &Said, name: &str, place: &str) 
         // This endpoint loses a call after what it takes for thoughts.
         None if !has_ended || name == "sglang_messages" => {
             assert!(letters(&said.text).starts_with(&letters_of_answer(answer)), "{place}");
+        }
+        // These lose the thoughts.
+        None if matches!(name, "dynamo_responses" | "lmdeploy_responses") => {
+            assert!(letters(&said.text).ends_with(&letters_of_answer(answer)), "{place}");
         }
         None => assert_eq!(letters_of_answer(answer), letters(&said.text), "{place}"),
     }

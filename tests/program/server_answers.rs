@@ -91,6 +91,8 @@ fn a_stream_is_read_however_it_is_written() {
 fn answers_of_all_kinds_are_read() {
     let text = |text: &str, finish: Option<&str>| json!({"choices": [{"text": text, "finish_reason": finish}]});
     let so_far = |text: &str, finish: Option<&str>| json!({"text": text, "meta_info": {"finish_reason": finish.map(|kind| json!({"type": kind}))}});
+    let lmdeploy = |text: &str, ids: &[u32], finish: Option<&str>| json!({"text": text, "output_ids": ids, "meta_info": {"finish_reason": finish.map(|kind| json!({"type": kind}))}});
+    let dynamo = |text: &str, ids: &[u32], finish: Option<&str>| json!({"choices": [{"text": text, "index": 0, "finish_reason": finish}], "nvext": {"completion_token_ids": ids}});
     for (what, engine, events, expected) in [
         ("an empty reason is none", "openai", vec![text("No", Some("")), text(", it", Some("stop"))], "No, it"),
         (
@@ -111,15 +113,36 @@ fn answers_of_all_kinds_are_read() {
             vec![so_far("No", None), so_far(", it", None), so_far(" is", Some("stop"))],
             "No, it is",
         ),
+        (
+            "LMDeploy ends with the stop",
+            "lmdeploy",
+            vec![
+                lmdeploy("Paris", &[773], None),
+                lmdeploy(".", &[13], None),
+                lmdeploy("", &[], None),
+                lmdeploy("<|im_end|>", &[1052], Some("stop")),
+            ],
+            "Paris.",
+        ),
+        (
+            "Dynamo's ids are beside the choices",
+            "dynamo",
+            vec![dynamo("Paris", &[773], None), dynamo(".", &[13], None), dynamo("", &[1052], Some("stop"))],
+            "Paris.",
+        ),
     ] {
-        let path = if engine == "sglang" { "/generate" } else { "/v1/completions" };
+        let path = if ["sglang", "lmdeploy"].contains(&engine) { "/generate" } else { "/v1/completions" };
         let server = ScriptedServer::start(move |asked, to| match asked.path == path {
             true => stream(to, &events),
             false => usual(asked, "m", to),
         });
         let ran = ran(&server, engine, 1, &["--retries", "0"]);
         assert_eq!(ran.status.code(), Some(0), "{what}: {}", stderr(&ran));
-        assert_eq!(lines(&ran)[0]["text"], expected, "{what}");
+        let answer = &lines(&ran)[0];
+        assert_eq!(answer["text"], expected, "{what}");
+        if expected == "Paris." {
+            assert_eq!((&answer["token_ids"], &answer["tail"]), (&json!([773, 13]), &json!([1052])), "{what}");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Output};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use crate::scripted_server::{ScriptedServer, folder, respond, stream, usual, vll
 pub(crate) fn tests() -> Tests {
     tests![
         a_server_of_another_model_ends_the_run,
+        a_server_without_its_model_is_waited_for,
         a_server_with_too_many_requests_gets_fewer_and_loses_none,
         a_server_that_always_has_too_many_ends_it,
         long_waits_are_said,
@@ -82,6 +83,39 @@ fn a_server_of_another_model_ends_the_run() {
     }
 }
 
+/// Dynamo's frontend lists no model until a worker is there. Of one that is gone it first says that it is not ready.
+fn a_server_without_its_model_is_waited_for() {
+    let has_model = Arc::new(AtomicBool::new(false));
+    let (is_there, answered) = (Arc::clone(&has_model), AtomicUsize::new(0));
+    let server = ScriptedServer::start(move |asked, to| {
+        let is_there_now = is_there.load(Ordering::SeqCst);
+        match asked.path.as_str() {
+            "/v1/models" if !is_there_now => respond(to, "200 OK", "", r#"{"object": "list", "data": []}"#),
+            "/v1/completions" if !is_there_now => respond(to, "404 Not Found", "", ""),
+            "/v1/completions" => match answered.fetch_add(1, Ordering::SeqCst) {
+                // The worker is lost.
+                2 => {
+                    is_there.store(false, Ordering::SeqCst);
+                    respond(to, "503 Service Unavailable", "", "not ready")
+                }
+                _ => stream(to, &[vllm_event(&[773, 1052], Some("stop"))]),
+            },
+            _ => usual(asked, "m", to),
+        }
+    });
+    let folder = folder(5);
+    let run = begun(&folder, &server.url(), &["--retries", "0", "--concurrency", "1"]);
+    thread::sleep(Duration::from_millis(500));
+    assert!(server.bodies("/v1/completions").is_empty(), "nothing is asked of a server without a model");
+    for _ in 0..2 {
+        has_model.store(true, Ordering::SeqCst);
+        thread::sleep(Duration::from_secs(1));
+    }
+    let ran = run.wait_with_output().expect("it ends");
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    assert_eq!(lines(&folder).len(), 5);
+}
+
 /// The server answers two requests at a time.
 fn a_server_with_too_many_requests_gets_fewer_and_loses_none() {
     let under_way = Arc::new(AtomicUsize::new(0));
@@ -144,6 +178,7 @@ fn a_server_that_is_never_ready_is_given_up_in_time() {
         ("/v1/models", "it does not say what it serves; waited 1 second\n"),
         ("/tokenize", "it does not say how it tokenizes; waited 1 second\n"),
         ("busy", "busy; waited 1 second\n"),
+        ("no model", "it serves no model yet; waited 1 second\n"),
     ] {
         let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
             path if path == silent => {
@@ -151,6 +186,7 @@ fn a_server_that_is_never_ready_is_given_up_in_time() {
                 Ok(())
             }
             "/health" if silent == "busy" => respond(to, "503 Service Unavailable", "", "busy"),
+            "/v1/models" if silent == "no model" => respond(to, "200 OK", "", r#"{"data": []}"#),
             _ => usual(asked, "m", to),
         });
         let started = Instant::now();

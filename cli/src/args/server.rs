@@ -16,8 +16,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "URL", requires = "engine", conflicts_with_all = ["weights", "device", "batch_size", "stream"])]
     pub(crate) url: Option<String>,
 
-    /// Kind of server
-    #[arg(long, value_name = "NAME", requires = "url", value_parser = protocol())]
+    #[arg(long, value_name = "NAME", requires = "url", value_parser = protocol(), help = kinds(), hide_possible_values = true)]
     pub(crate) engine: Option<&'static Protocol>,
 
     /// How many requests to send at the same time
@@ -76,6 +75,12 @@ pub(crate) struct ServerArgs {
     /// Write the server's raw events with each answer
     #[arg(long, requires = "url", hide_short_help = true)]
     pub(crate) keep_raw: bool,
+}
+
+/// The help for a server's name: shorter than with clap's own list.
+fn kinds() -> String {
+    let names: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
+    format!("Kind of server: {}", names.join(", "))
 }
 
 /// A server by its name.
