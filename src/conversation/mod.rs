@@ -23,6 +23,7 @@ mod media_beside;
 mod mode;
 mod others;
 mod prompt_list;
+mod response_items;
 mod said_beside;
 mod white_space;
 
@@ -41,6 +42,7 @@ pub(crate) use media_beside::source_of;
 pub use mode::Mode;
 pub(crate) use others::{media_would_be_lost, tools_would_be_lost};
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
+pub(crate) use response_items::messages_of_items;
 pub(crate) use said_beside::{SAID_BESIDE, says_nothing};
 pub(crate) use white_space::is_space;
 

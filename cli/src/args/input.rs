@@ -250,6 +250,7 @@ pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
         ("prompt-completion", "\"prompt\" and \"completion\": two texts, or two lists of messages"),
         ("text", "\"text\", without a template"),
         ("openai-batch", "\"body\": a request, as in batch files"),
+        ("responses", "\"input\" and \"instructions\", as in requests to OpenAI's /v1/responses"),
         ("ultrachat", "\"data\": texts of the user and the assistant in turn"),
         ("chosen", "\"prompt\" and its better answer, \"chosen\""),
         ("rejected", "\"prompt\" and its worse answer, \"rejected\""),

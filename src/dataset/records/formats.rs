@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::conversation::{
-    Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, source_of, tools_would_be_lost,
+    Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, messages_of_items, source_of,
+    tools_would_be_lost,
 };
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{
@@ -30,7 +31,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
     if reads_for == ReadsFor::Template && keys.has("messages") && !keys.is_empty("chat_template_kwargs") {
         return Err(variables_would_be_lost());
     }
-    let tools = tools(keys, reads_for)?;
+    let tools = if format == InputFormat::Responses { None } else { tools(keys, reads_for)? };
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),
         InputFormat::Sharegpt => with_system(listed(keys, "conversations")?, keys),
@@ -39,6 +40,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::PromptCompletion => answered(keys, "completion", None),
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
         InputFormat::OpenaiBatch => request(keys, reads_for),
+        InputFormat::Responses => response_request(keys, reads_for),
         InputFormat::Ultrachat => ultrachat(keys),
         InputFormat::Chosen if !keys.has("chosen") => preference(keys, "preferred_output", reads_for),
         InputFormat::Rejected if !keys.has("rejected") => preference(keys, "non_preferred_output", reads_for),
@@ -307,7 +309,7 @@ fn is_whole(prompt: &Conversation, answers: &[ChatMessage]) -> bool {
     }
 }
 
-/// A request to `/v1/chat/completions` or `/v1/completions`.
+/// A request to `/v1/chat/completions`, `/v1/completions` or `/v1/responses`.
 fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
     let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is not an object")) };
     let read = || {
@@ -321,6 +323,10 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
             }
         }
         check_end(|key| body.raw(key))?;
+        let sampling_keys = body.given(&SAMPLING);
+        if !body.has("messages") && body.has("input") && is_for_responses(keys)? {
+            return Ok(Record { sampling_keys, ..response_request(&body, reads_for)? });
+        }
         let tools = tools(&body, reads_for)?;
         if !body.has("messages") && !body.has("prompt") {
             let names = body.names();
@@ -330,16 +336,59 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
         if body.has("messages") {
             no_other_prompt(&body)?;
         }
-        let sampling_keys = body.given(&SAMPLING);
         Ok(Record { tools, is_completion_request: !body.has("messages"), sampling_keys, ..messages(&body)? })
     };
     read().at("body")
 }
 
+/// Whether a request goes to `/v1/responses`, for all that is known. Other requests have an `input`, too.
+fn is_for_responses(keys: &Keys<'_>) -> Result<bool> {
+    let url: Option<String> = keys.get("url")?;
+    Ok(url.is_none_or(|url| url.ends_with("/responses")))
+}
+
+/// A request to `/v1/responses`: a text, or items, after the instructions.
+fn response_request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
+    for key in ["previous_response_id", "prompt", "conversation"] {
+        if !keys.is_empty(key) {
+            let why = "what it names is on the server";
+            return Err(ErrorKind::WouldBeLost { key, why }.with_way_out("put all messages into \"input\""));
+        }
+    }
+    let messages = match keys.get("input")? {
+        Some(Value::String(text)) => vec![ChatMessage::new("user", text)],
+        Some(Value::Array(items)) => messages_of_items(items)?,
+        _ => return Err(refused("\"input\" must be a text or a list of items")),
+    };
+    let instructions = keys.text("instructions")?;
+    let system = (!instructions.is_empty()).then(|| ChatMessage::new("system", instructions));
+    let conversation = Conversation::Messages(system.into_iter().chain(messages).collect());
+    Ok(Record { tools: wrapped_tools(keys, reads_for)?, ..Record::of(conversation) })
+}
+
+/// The functions among the tools, which have no object of their own in such a request.
+fn wrapped_tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
+    let Some(tools) = tools(keys, reads_for)? else { return Ok(None) };
+    let tools: Vec<Map<String, Value>> =
+        serde_json::from_str(&tools).map_err(|error| Error::from(parse_error(&tools, &tools, &error)).at("tools"))?;
+    let wrapped = tools.into_iter().map(|mut tool| match tool.get("type").and_then(Value::as_str) {
+        Some("function") => {
+            tool.retain(|key, value| key != "type" && !value.is_null());
+            Ok(json!({"type": "function", "function": tool}))
+        }
+        kind => {
+            let what = format!("a prompt has no place for a tool of the type {:?}", kind.unwrap_or_default());
+            Err(Error::from(ErrorKind::Invalid(what)).at("tools"))
+        }
+    });
+    Ok(Some(Value::Array(wrapped.collect::<Result<_>>()?).to_string()))
+}
+
 /// How the answer to a request is sampled.
-const SAMPLING: [&str; 12] = [
+const SAMPLING: [&str; 13] = [
     "frequency_penalty",
     "max_completion_tokens",
+    "max_output_tokens",
     "max_tokens",
     "min_p",
     "n",

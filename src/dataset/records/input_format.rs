@@ -26,6 +26,8 @@ pub enum InputFormat {
     Text,
     /// `body` is a request to OpenAI's API, as batch files list them.
     OpenaiBatch,
+    /// `input` and `instructions`, as in a request to OpenAI's `/v1/responses`.
+    Responses,
     /// `data` lists what the user and the assistant say in turn.
     Ultrachat,
     /// `chosen` answers `prompt`, and `rejected` is left out; or OpenAI's `preferred_output` answers `input`.
@@ -35,7 +37,7 @@ pub enum InputFormat {
 }
 
 /// Each with its name, the one key that it must have, and what else it reads.
-const FORMATS: [(InputFormat, &str, &[&str], &str); 10] = [
+const FORMATS: [(InputFormat, &str, &[&str], &str); 11] = [
     (InputFormat::Auto, "auto", &[], ""),
     (InputFormat::Messages, "messages", &["messages", "conversation", "conversations", "prompt"], "\"messages\""),
     (InputFormat::Sharegpt, "sharegpt", &["conversations"], "\"conversations\""),
@@ -43,6 +45,7 @@ const FORMATS: [(InputFormat, &str, &[&str], &str); 10] = [
     (InputFormat::PromptCompletion, "prompt-completion", &["prompt"], "\"prompt\" (with \"completion\")"),
     (InputFormat::Text, "text", &["text"], "\"text\""),
     (InputFormat::OpenaiBatch, "openai-batch", &["body"], "\"body\""),
+    (InputFormat::Responses, "responses", &["input"], "\"input\" (with \"instructions\")"),
     (InputFormat::Ultrachat, "ultrachat", &["data"], "\"data\""),
     (
         InputFormat::Chosen,
@@ -121,6 +124,8 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         InputFormat::PromptCompletion
     } else if has(&["prompt"]) && !keys.begins("prompt", '{') {
         InputFormat::Messages
+    } else if keys.raw("input").is_some_and(begins_with_object) || has(&["input", "instructions"]) {
+        InputFormat::Responses
     } else if keys.raw("data").is_some_and(|data| data.starts_with('[') && !begins_with_object(data)) {
         InputFormat::Ultrachat
     } else if let Some(error) = keys.rejected_line() {

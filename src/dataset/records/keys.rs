@@ -12,7 +12,7 @@ use crate::dataset::source::rejected_line;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 45] = [
+const KNOWN: [&str; 47] = [
     "add_generation_prompt",
     "audio",
     "audios",
@@ -36,12 +36,14 @@ const KNOWN: [&str; 45] = [
     "images",
     "input",
     "instruction",
+    "instructions",
     "messages",
     "method",
     "non_preferred_output",
     "output",
     "parent_id",
     "preferred_output",
+    "previous_response_id",
     "prompt",
     "prompt_id",
     "rejected",

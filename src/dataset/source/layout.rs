@@ -23,7 +23,7 @@ pub enum Holds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     Lines,
-    /// Values one after the other, each over several lines.
+    /// Values one after the other, each over several lines, or several on a line.
     Values,
     /// The items of lists.
     Items,
@@ -36,7 +36,10 @@ pub(super) fn layout<R: BufRead>(reader: &mut R, head: &mut Vec<u8>, holds: Hold
     let mut ahead = Ahead { reader, head, longest };
     let Some(start) = ahead.skip_space(0)? else { return Ok(Layout::Lines) };
     match ahead.head[start] {
-        b'{' => Ok(if ahead.is_one_line(start)? { Layout::Lines } else { Layout::Values }),
+        b'{' => {
+            let is_line = ahead.is_one_line(start)? && !ahead.is_joined(start)?;
+            Ok(if is_line { Layout::Lines } else { Layout::Values })
+        }
         b'[' => {
             let Some(first) = ahead.skip_space(start + 1)? else { return Ok(Layout::Lines) };
             let mut scan = Scan::default();
@@ -119,6 +122,19 @@ impl<R: BufRead> Ahead<'_, R> {
             at = self.head.len();
             if line.is_some() || !self.more()? {
                 return Ok(None);
+            }
+        }
+    }
+
+    /// Whether an object follows the value that begins at `start` on its line: servers end their answers without a line end.
+    fn is_joined(&mut self, start: usize) -> Result<bool> {
+        let Some(mut at) = self.end(start, &mut Scan::default(), true)? else { return Ok(false) };
+        loop {
+            match self.head.get(at).copied() {
+                Some(b' ' | b'\t') => at += 1,
+                Some(next) => return Ok(next == b'{'),
+                None if self.more()? => {}
+                None => return Ok(false),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The records of a file: its lines, the items of lists, values over several lines, or the rows of a table.
+//! The records of a file: its lines, the items of lists, values regardless of lines, or the rows of a table.
 
 use std::io::{self, BufRead, Cursor, Read};
 
@@ -159,6 +159,13 @@ mod tests {
         let unclear = "a list that begins with a string may be many prompts or one prompt list; write each prompt on a line of its own, or the list on one line";
         check(Conversations, "[\n\"a\",\n\"b\"]", &[unclear]);
         check(Conversations, "{\n\"a\": 1\n", &["item 1: the file ends within it"]);
+        // As servers answer, one after the other, into one file.
+        check(Rows, "{\"a\": 1}{\"a\": 2}", &["item 1: {\"a\": 1}", "item 2: {\"a\": 2}"]);
+        check(
+            Conversations,
+            "{\"a\": 1} {\"a\": 2}\n{\"a\": 3}",
+            &["item 1: {\"a\": 1}", "item 2: {\"a\": 2}", "item 3: {\"a\": 3}"],
+        );
     }
 
     #[test]
