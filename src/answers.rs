@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::dataset::{RowKey, TurnPlan};
-use crate::error::{At, ErrorKind, Result, Warning, counted};
+use crate::error::{At, ErrorKind, Result, Setting, Warning, counted, way_out};
 use crate::input::{Input, each_object, without_escapes};
 use crate::server::{EngineAnswer, json_string, read_answers, split_request_id, without_run_id};
 use crate::tokenizer::TokenId;
@@ -104,8 +104,9 @@ fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, A
 /// The row and the turn of an answer. Its id may be that of a request, which contains the turn and the repeat too.
 pub(crate) fn asker(answer: &EngineAnswer<'_>) -> Result<(Asker, Option<usize>)> {
     let Some(id) = &answer.id else {
-        return Err(ErrorKind::Invalid("the answer has no id, so its prompt is unknown".into())
-            .with_way_out("write the id of its prompt into the line, as \"id\""));
+        return Err(ErrorKind::Invalid("the answer has no id, so its prompt is unknown".into()).with_way_out(
+            way_out!["write the id into the line, as \"id\", or trim the answers with ", Setting::REQUESTS],
+        ));
     };
     let EngineAnswer { repeat, turn, .. } = *answer;
     let request = serde_json::from_str::<String>(id.get()).ok().filter(|_| repeat.is_none() && turn.is_none());

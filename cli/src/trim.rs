@@ -1,6 +1,7 @@
 //! `metatok trim`: what an engine gave in, cut to where it should have ended out.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use crate::setup;
 use crate::source::{Source, names};
 use metatok::builder::PromptBuilder;
 use metatok::error::{ErrorKind, Place, Result};
+use metatok::input::Input;
 use metatok::trim::{AnswerTrimmer, TrimOptions, TrimTotals};
 
 pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
@@ -32,7 +34,11 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         outputs = outputs.and("--rejects", rejects)?;
     }
     outputs.check_source(&args.inputs, &source)?;
+    outputs.check("--requests", args.requests.as_deref())?;
     outputs.check_model(&args.model, true)?;
+    if source.has_stdin() && args.requests.as_deref() == Some(Path::new("-")) {
+        return Err(ErrorKind::Usage("--requests and the answers cannot both be standard input".into()).into());
+    }
     let (model, tokenizer) = setup::load_for_answers(&args.model)?;
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
     let TrimArgs { include_stop, keep_special_tokens, explain, validate, .. } = *args;
@@ -45,7 +51,8 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
     let inputs = source.open(Shape::default())?;
     let names = names(&inputs);
-    for batch in Arc::new(trimmer).batches(inputs, args.read.max_line_bytes, threads)? {
+    let requests = args.requests.as_deref().map(|path| Input::open(path, None)).transpose()?;
+    for batch in Arc::new(trimmer).batches(inputs, requests, args.read.max_line_bytes, threads)? {
         totals.add_all(&batch.totals);
         if output.stream(&batch.lines)?.is_break() {
             break;

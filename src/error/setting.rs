@@ -92,6 +92,8 @@ settings! {
     PAD_TO_MULTIPLE_OF = "pad_to_multiple_of";
     /// Which prompt of the input is shown.
     PROMPT = "prompt";
+    /// The requests of answers.
+    REQUESTS = "requests";
     /// Tokens that content must not produce.
     RESERVE = "reserve";
     /// Whether an interrupted run continues.

@@ -17,6 +17,7 @@
 mod answer;
 mod answer_format;
 mod answer_formats;
+mod asked;
 mod completions;
 pub(crate) mod dynamo;
 mod engine_keys;
@@ -50,6 +51,7 @@ pub use answer::{EngineAnswer, StopReason};
 pub(crate) use answer::{calls_tools, gave_up};
 pub use answer_format::AnswerFormat;
 pub use answer_formats::{ANSWER_FORMATS, read_answers};
+pub(crate) use asked::Asked;
 pub use dynamo::Dynamo;
 pub use llama_cpp::LlamaCpp;
 pub use lmdeploy::Lmdeploy;

@@ -4,8 +4,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::{Input, LineBatch, Rejected, objects};
+use crate::input::{Batches, Input, LineBatch, Rejected, objects};
 use crate::pipeline;
+use crate::server::Asked;
+use crate::trim::requests::Requests;
 use crate::trim::{AnswerTrimmer, TrimTotals};
 
 /// The trimmed answers of a batch of lines.
@@ -26,6 +28,9 @@ impl AnswerTrimmer {
     /// Trims all lines of the inputs, in batches, the last of which may end with an error. The threads, one per core by
     /// default and at most, end when the batches are dropped.
     ///
+    /// If there are `requests`, one for each line and in the same order, the answers get their ids and columns: not every
+    /// server repeats them.
+    ///
     /// ```
     /// use std::sync::Arc;
     ///
@@ -35,8 +40,9 @@ impl AnswerTrimmer {
     ///
     /// let trimmer = Arc::new(AnswerTrimmer::new(&PromptBuilder::demo()?, TrimOptions::default())?);
     /// let input = Input::new("memory", &br#"{"text": "Paris.<|im_end|>"}"#[..]);
-    /// let batches: Vec<_> = trimmer.batches(vec![input], 1 << 20, None)?.collect();
-    /// assert!(batches[0].lines.starts_with(br#"{"text":"Paris.","finish_reason":"stop""#));
+    /// let requests = Input::new("requests", &br#"{"id": 7, "prompt": [1]}"#[..]);
+    /// let batches: Vec<_> = trimmer.batches(vec![input], Some(requests), 1 << 20, None)?.collect();
+    /// assert!(batches[0].lines.starts_with(br#"{"id":7,"text":"Paris.","finish_reason":"stop""#));
     /// assert_eq!(batches[0].totals.stopped, 1);
     /// # Ok::<(), metatok::Error>(())
     /// ```
@@ -46,24 +52,31 @@ impl AnswerTrimmer {
     pub fn batches(
         self: Arc<Self>,
         inputs: Vec<Input>,
+        requests: Option<Input>,
         max_line_bytes: usize,
         threads: Option<NonZeroUsize>,
     ) -> Result<impl Iterator<Item = TrimmedBatch> + use<>> {
         let stops = self.stops_at_error;
-        let batches = pipeline::ordered(pipeline::threads(threads), objects(inputs, max_line_bytes), move || {
+        let requests = requests.map(|input| Requests::new(input, max_line_bytes));
+        let lines = with_requests(objects(inputs, max_line_bytes), requests);
+        let batches = pipeline::ordered(pipeline::threads(threads), lines, move || {
             let trimmer = Arc::clone(&self);
-            Box::new(move |batch| trimmer.trim_batch(batch, max_line_bytes))
+            Box::new(move |batch| match batch {
+                Ok((batch, asked)) => trimmer.trim_batch(batch, &asked, max_line_bytes),
+                Err(error) => TrimmedBatch { error: Some(error), ..TrimmedBatch::default() },
+            })
         })?;
         Ok(pipeline::up_to(batches, move |batch: &TrimmedBatch| {
             batch.error.is_some() || stops && !batch.rejected.is_empty()
         }))
     }
 
-    fn trim_batch(&self, mut batch: LineBatch, longest: usize) -> TrimmedBatch {
+    /// `asked` has as many requests as there are lines, or none.
+    fn trim_batch(&self, mut batch: LineBatch, asked: &[Asked], longest: usize) -> TrimmedBatch {
         let mut trimmed = TrimmedBatch::default();
-        for line in &batch.lines {
+        for (i, line) in batch.lines.iter().enumerate() {
             let record = batch.raw(line, longest).and_then(|record| record.json_line());
-            if let Err(error) = record.and_then(|json| self.trim_into(&json, &mut trimmed)) {
+            if let Err(error) = record.and_then(|json| self.trim_into(&json, asked.get(i), &mut trimmed)) {
                 let bytes = batch.bytes(line).unwrap_or_default().into_owned();
                 trimmed.rejected.push(Rejected::new(&batch.input, &line.record.line, bytes, error));
                 if self.stops_at_error {
@@ -75,13 +88,36 @@ impl AnswerTrimmer {
         trimmed
     }
 
-    fn trim_into(&self, json: &str, trimmed: &mut TrimmedBatch) -> Result<()> {
-        for answer in &self.trim(json)? {
+    fn trim_into(&self, json: &str, asked: Option<&Asked>, trimmed: &mut TrimmedBatch) -> Result<()> {
+        for answer in &self.trim_to(json, asked)? {
             trimmed.totals.add(answer);
             serde_json::to_writer(&mut trimmed.lines, answer)
                 .expect("answers are JSON, and writing to memory cannot fail");
             trimmed.lines.push(b'\n');
         }
         Ok(())
+    }
+}
+
+/// Lines of answers, each with its request; an error is the last of them.
+fn with_requests(
+    mut lines: Batches,
+    mut requests: Option<Requests>,
+) -> impl FnMut() -> Option<Result<(LineBatch, Vec<Asked>)>> + Send {
+    move || {
+        let batch = lines();
+        let Some(reader) = &mut requests else { return batch.map(|batch| Ok((batch, Vec::new()))) };
+        let asked = match &batch {
+            Some(batch) => reader.take(batch.lines.len()),
+            None => reader.end().map(|()| Vec::new()),
+        };
+        match (batch, asked) {
+            (Some(batch), Ok(asked)) => Some(Ok((batch, asked))),
+            (None, Ok(_)) => None,
+            (_, Err(error)) => {
+                requests = None;
+                Some(Err(error))
+            }
+        }
     }
 }

@@ -14,6 +14,7 @@
 mod batches;
 mod line;
 mod problems;
+mod requests;
 mod stops;
 mod totals;
 
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::builder::PromptBuilder;
 use crate::error::{At, Result, Setting, counted};
-use crate::server::{EngineAnswer, StopReason, read_answers, without_run_id};
+use crate::server::{Asked, EngineAnswer, StopReason, read_answers, without_run_id};
 use crate::stop::{CompletionEnd, FinishReason, Stop, StopSource, Trimmer};
 use crate::tokenizer::TokenId;
 pub use batches::TrimmedBatch;
@@ -114,7 +115,16 @@ impl AnswerTrimmer {
     /// # Errors
     /// The same as for [`read_answers`]; an id before the stop that the tokenizer does not have.
     pub fn trim<'a>(&self, json: &'a str) -> Result<Vec<TrimmedAnswer<'a>>> {
-        read_answers(json)?.into_iter().map(|answer| self.trim_answer(answer)).collect()
+        self.trim_to(json, None)
+    }
+
+    /// The same for the answers to this request.
+    fn trim_to<'a>(&self, json: &'a str, asked: Option<&'a Asked>) -> Result<Vec<TrimmedAnswer<'a>>> {
+        let answers = read_answers(json)?.into_iter().map(|mut answer| {
+            asked.map_or(Ok(()), |asked| asked.give(&mut answer))?;
+            self.trim_answer(answer)
+        });
+        answers.collect()
     }
 
     /// Trims an answer that is already parsed.

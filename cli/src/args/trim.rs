@@ -16,6 +16,7 @@ Exit codes: 0 success, 1 a line is wrong, has an error in place of an answer, or
 
 Examples:
   metatok trim --model qwen3 answers.jsonl
+  metatok trim --model qwen3 --requests requests.jsonl answers.jsonl
   metatok trim --model llama-3 --explain answers.jsonl | head -1
   metatok trim -m llama-3 --validate --stop 'User:' answers.jsonl"
 )]
@@ -46,6 +47,13 @@ pub(crate) struct TrimArgs {
     /// Some models write tool calls with special tokens, such as [TOOL_CALLS]. This works only for answers with ids.
     #[arg(long)]
     pub(crate) keep_special_tokens: bool,
+
+    /// Give each answer the id of its request
+    ///
+    /// FILE has the requests, in the order of the answers. Many servers do not repeat a request's id. The columns of a
+    /// request (--keep) are taken, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) requests: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) run_id: RunIdArgs,

@@ -2,17 +2,15 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use crate::conversation::{
-    Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, messages_of_items, source_of,
-    tools_would_be_lost,
-};
+use crate::conversation::{Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, source_of};
 use crate::dataset::records::input_format::detected;
-use crate::dataset::records::parse_error::{
-    functions_would_be_lost, layout_would_be_lost, parse_error, refused, variables_would_be_lost,
-};
+use crate::dataset::records::parse_error::{layout_would_be_lost, parse_error, refused, variables_would_be_lost};
 use crate::dataset::records::reads_for::ReadsFor;
+use crate::dataset::records::response_request::{is_for_responses, response_request};
+use crate::dataset::records::sampling_keys::sampling_keys;
+use crate::dataset::records::tools::tools;
 use crate::dataset::records::{InputFormat, Keys, Record};
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 
@@ -323,9 +321,8 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
             }
         }
         check_end(|key| body.raw(key))?;
-        let sampling_keys = body.given(&SAMPLING);
         if !body.has("messages") && body.has("input") && is_for_responses(keys)? {
-            return Ok(Record { sampling_keys, ..response_request(&body, reads_for)? });
+            return response_request(&body, reads_for);
         }
         let tools = tools(&body, reads_for)?;
         if !body.has("messages") && !body.has("prompt") {
@@ -336,70 +333,11 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
         if body.has("messages") {
             no_other_prompt(&body)?;
         }
-        Ok(Record { tools, is_completion_request: !body.has("messages"), sampling_keys, ..messages(&body)? })
+        let is_completion_request = !body.has("messages");
+        Ok(Record { tools, is_completion_request, sampling_keys: sampling_keys(&body), ..messages(&body)? })
     };
     read().at("body")
 }
-
-/// Whether a request goes to `/v1/responses`, for all that is known. Other requests have an `input`, too.
-fn is_for_responses(keys: &Keys<'_>) -> Result<bool> {
-    let url: Option<String> = keys.get("url")?;
-    Ok(url.is_none_or(|url| url.ends_with("/responses")))
-}
-
-/// A request to `/v1/responses`: a text, or items, after the instructions.
-fn response_request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
-    for key in ["previous_response_id", "prompt", "conversation"] {
-        if !keys.is_empty(key) {
-            let why = "what it names is on the server";
-            return Err(ErrorKind::WouldBeLost { key, why }.with_way_out("put all messages into \"input\""));
-        }
-    }
-    let messages = match keys.get("input")? {
-        Some(Value::String(text)) => vec![ChatMessage::new("user", text)],
-        Some(Value::Array(items)) => messages_of_items(items)?,
-        _ => return Err(refused("\"input\" must be a text or a list of items")),
-    };
-    let instructions = keys.text("instructions")?;
-    let system = (!instructions.is_empty()).then(|| ChatMessage::new("system", instructions));
-    let conversation = Conversation::Messages(system.into_iter().chain(messages).collect());
-    Ok(Record { tools: wrapped_tools(keys, reads_for)?, ..Record::of(conversation) })
-}
-
-/// The functions among the tools, which have no object of their own in such a request.
-fn wrapped_tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
-    let Some(tools) = tools(keys, reads_for)? else { return Ok(None) };
-    let tools: Vec<Map<String, Value>> =
-        serde_json::from_str(&tools).map_err(|error| Error::from(parse_error(&tools, &tools, &error)).at("tools"))?;
-    let wrapped = tools.into_iter().map(|mut tool| match tool.get("type").and_then(Value::as_str) {
-        Some("function") => {
-            tool.retain(|key, value| key != "type" && !value.is_null());
-            Ok(json!({"type": "function", "function": tool}))
-        }
-        kind => {
-            let what = format!("a prompt has no place for a tool of the type {:?}", kind.unwrap_or_default());
-            Err(Error::from(ErrorKind::Invalid(what)).at("tools"))
-        }
-    });
-    Ok(Some(Value::Array(wrapped.collect::<Result<_>>()?).to_string()))
-}
-
-/// How the answer to a request is sampled.
-const SAMPLING: [&str; 13] = [
-    "frequency_penalty",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "max_tokens",
-    "min_p",
-    "n",
-    "presence_penalty",
-    "repetition_penalty",
-    "seed",
-    "stop",
-    "temperature",
-    "top_k",
-    "top_p",
-];
 
 /// Turns of the user and the assistant, without their roles.
 fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
@@ -407,35 +345,4 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     let roles = ["user", "assistant"].into_iter().cycle();
     let messages = roles.zip(turns).map(|(role, turn)| ChatMessage::new(role, turn)).collect();
     with_system(Conversation::Messages(messages), keys)
-}
-
-/// The descriptions of tools. In ShareGPT they are JSON in a string, and LLaMA-Factory leaves out what wraps a function.
-fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
-    if !keys.is_empty("functions") {
-        return Err(functions_would_be_lost(reads_for));
-    }
-    // A chat template may tell an empty list from none.
-    let is_list = |raw: &str| reads_for == ReadsFor::ChatTemplate && raw.starts_with(['[', '"']) && raw.contains('[');
-    match keys.raw("tools").filter(|raw| !keys.is_empty("tools") || is_list(raw)) {
-        None => Ok(None),
-        Some(_) if reads_for == ReadsFor::Template => Err(tools_would_be_lost()),
-        Some(raw) if raw.starts_with('"') => {
-            let tools = keys.text("tools")?;
-            let mut parsed: Value = serde_json::from_str(&tools)
-                .map_err(|error| Error::from(ErrorKind::Parse(format!("not JSON: {error}"))).at("tools"))?;
-            if !parsed.as_array().is_some_and(|tools| tools.iter().all(Value::is_object)) {
-                return Err(Error::from(ErrorKind::Parse("expected a list of objects".into())).at("tools"));
-            }
-            for tool in parsed.as_array_mut().into_iter().flatten() {
-                if tool.get("name").is_some_and(Value::is_string)
-                    && tool.get("type").is_none_or(|r#type| r#type != "function")
-                {
-                    *tool = json!({"type": "function", "function": tool.take()});
-                }
-            }
-            Ok(Some(parsed.to_string()))
-        }
-        // Because the sink writes one line.
-        Some(_) => Ok(keys.get::<Value>("tools")?.map(|tools| tools.to_string())),
-    }
 }

@@ -19,6 +19,9 @@ mod plain_chat;
 mod reader;
 mod reads_for;
 mod record;
+mod response_request;
+mod sampling_keys;
+mod tools;
 
 pub use companions::{companions, conversation_key};
 pub use input_format::InputFormat;
