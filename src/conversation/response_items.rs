@@ -15,14 +15,14 @@ type Object = Map<String, Value>;
 /// Keys of an item that no message has.
 const OF_ITEMS: [&str; 4] = ["id", "phase", "status", "type"];
 
-/// The messages of these items.
+/// The messages of the items in the list of this name.
 ///
 /// # Errors
 /// [`ErrorKind::Parse`] with the item, if it is none that a prompt has a place for.
-pub(crate) fn messages_of_items(items: Vec<Value>) -> Result<Vec<ChatMessage>> {
+pub(crate) fn messages_of_items(items: Vec<Value>, name: &str) -> Result<Vec<ChatMessage>> {
     let mut messages = Vec::new();
     for (i, item) in items.into_iter().enumerate() {
-        add(item, &mut messages).at(format_args!("input[{i}]"))?;
+        add(item, &mut messages).at(format_args!("{name}[{i}]"))?;
     }
     let messages = messages.into_iter().enumerate();
     messages.map(|(i, message)| read(message).at(format_args!("message {i}"))).collect()
@@ -69,7 +69,7 @@ fn add(item: Value, messages: &mut Vec<Object>) -> Result<()> {
 fn add_message(mut item: Object, messages: &mut Vec<Object>) -> Result<()> {
     let content = parts(take(&mut item, "content"))?;
     if item.get("role").is_some_and(|role| role == "assistant") {
-        say("content", whole(content), messages);
+        say("content", joined(content, ""), messages);
     } else {
         item.retain(|key, _| !OF_ITEMS.contains(&key.as_str()));
         item.insert("content".into(), content);
@@ -78,19 +78,16 @@ fn add_message(mut item: Object, messages: &mut Vec<Object>) -> Result<()> {
     Ok(())
 }
 
-/// Thoughts that were kept, or else their summary.
+/// Thoughts, or else their summary. Those that are encrypted say nothing to others.
 fn add_thoughts(item: &mut Object, messages: &mut Vec<Object>) -> Result<()> {
-    for key in ["content", "summary"] {
-        let thoughts = whole(parts(take(item, key))?);
+    for (key, separator) in [("content", ""), ("summary", "\n\n")] {
+        let thoughts = joined(parts(take(item, key))?, separator);
         if thoughts.as_str().is_some_and(|text| !text.is_empty()) {
             say("reasoning_content", thoughts, messages);
-            return Ok(());
+            break;
         }
     }
-    match take(item, "encrypted_content") {
-        Value::String(_) => Err(parse("its thoughts are encrypted".into()).with_way_out("remove the item")),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// A call as chats have it, whose arguments are an object, as templates write them, and not JSON in a text.
@@ -133,6 +130,9 @@ fn part(mut part: Value) -> Result<Value> {
     Ok(match part["type"].as_str().unwrap_or_default() {
         "input_text" | "output_text" | "reasoning_text" | "summary_text" | "text" => text(part["text"].take()),
         "refusal" => text(part["refusal"].take()),
+        "input_image" if part["image_url"].is_object() => {
+            json!({"type": "image_url", "image_url": part["image_url"].take()})
+        }
         "input_image" if part["image_url"].is_string() => {
             let mut image = json!({"url": part["image_url"].take()});
             if part["detail"].is_string() {
@@ -149,10 +149,10 @@ fn part(mut part: Value) -> Result<Value> {
 }
 
 /// Texts as one text; anything else as it is.
-fn whole(content: Value) -> Value {
+fn joined(content: Value, separator: &str) -> Value {
     let Value::Array(parts) = &content else { return content };
-    let texts: Option<String> = parts.iter().map(|part| part["text"].as_str()).collect();
-    texts.map_or(content, Value::String)
+    let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
+    texts.map(|texts| texts.join(separator)).map_or(content, Value::String)
 }
 
 fn parse(what: String) -> ErrorKind {

@@ -13,6 +13,8 @@ use crate::server::keys::Keys;
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     id: Box<RawValue>,
+    repeat: Option<usize>,
+    turn: Option<usize>,
     columns: Option<Box<RawValue>>,
     /// Whether its answer repeats the id.
     is_repeated: bool,
@@ -32,24 +34,38 @@ impl Asked {
         let id = IDS.iter().find_map(|(key, is_repeated)| keys.raw(key).map(|id| (id, *is_repeated)));
         let Some((id, is_repeated)) = id else {
             let names: Vec<&str> = IDS.iter().map(|(key, _)| *key).collect();
-            let what = format!("this request has no id, which would be its {}", names.join(", "));
+            let what = format!("this request has no id; the keys of ids are {}", names.join(", "));
             return Err(ErrorKind::Invalid(what).into());
         };
-        Ok(Self { id: id.to_owned(), columns: keys.raw("columns").map(ToOwned::to_owned), is_repeated })
+        let columns = keys.raw("columns").map(ToOwned::to_owned);
+        Ok(Self { id: id.to_owned(), repeat: keys.get("repeat")?, turn: keys.get("turn")?, columns, is_repeated })
     }
 
-    /// Gives an answer what its request says.
+    /// Gives the answers in its place what it says.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if it is the answer to another request.
-    pub(crate) fn give<'a>(&'a self, answer: &mut EngineAnswer<'a>) -> Result<()> {
-        if let Some(own) = answer.id.as_ref().filter(|own| self.is_repeated && own.get() != self.id.get()) {
-            let what =
-                format!("this is the answer to {}, but the request in its place is {}", own.get(), self.id.get());
-            return Err(ErrorKind::Invalid(what).with_way_out("bring both into one order, or leave the requests out"));
+    /// [`ErrorKind::Invalid`] if they answer another request.
+    pub(crate) fn give<'a>(&'a self, answers: &mut [EngineAnswer<'a>]) -> Result<()> {
+        let is_alone = answers.len() == 1;
+        for answer in answers {
+            if is_alone && answer.choice.is_some_and(|choice| choice > 0) {
+                let what = "this is one of several answers to a request, which would each be taken for that of another";
+                return Err(
+                    ErrorKind::Invalid(what.into()).with_way_out("request one answer, or leave the requests out")
+                );
+            }
+            if let Some(own) = answer.id.as_ref().filter(|own| self.is_repeated && own.get() != self.id.get()) {
+                let (own, id) = (own.get(), self.id.get());
+                let what = format!("this is the answer to {own}, but the request in its place is {id}");
+                return Err(ErrorKind::Invalid(what).with_way_out(
+                    "bring both into one order, or, if the server makes ids of its own, remove the id from the requests",
+                ));
+            }
+            answer.id = Some(Cow::Borrowed(&self.id));
+            answer.repeat = answer.repeat.or(self.repeat);
+            answer.turn = answer.turn.or(self.turn);
+            answer.columns = answer.columns.or(self.columns.as_deref());
         }
-        answer.id = Some(Cow::Borrowed(&self.id));
-        answer.columns = answer.columns.or(self.columns.as_deref());
         Ok(())
     }
 }

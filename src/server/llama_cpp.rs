@@ -107,6 +107,7 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let has_ids = !tokens.is_empty() || keys.get("tokens_predicted")? == Some(0);
     let stop_type: Option<StopType> = keys.get("stop_type")?;
     let word: Option<String> = keys.get("stopping_word")?;
+    let answer = keys.answer()?;
     Ok(vec![EngineAnswer {
         token_ids: has_ids.then_some(tokens),
         text: Some(text),
@@ -116,7 +117,9 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
             Some(StopType::None) | None => None,
         },
         stop_reason: word.filter(|word| !word.is_empty()).map(StopReason::String),
-        ..keys.answer()?
+        // The first one's number is that of an only answer, too.
+        choice: keys.get_own("index").filter(|index| *index > 0).or(answer.choice),
+        ..answer
     }])
 }
 

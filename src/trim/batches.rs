@@ -3,8 +3,10 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
+
 use crate::error::{Error, Result};
-use crate::input::{Batches, Input, LineBatch, Rejected, objects};
+use crate::input::{Batches, Input, LineBatch, RecordPlace, Rejected, objects};
 use crate::pipeline;
 use crate::server::Asked;
 use crate::trim::requests::Requests;
@@ -62,7 +64,7 @@ impl AnswerTrimmer {
         let batches = pipeline::ordered(pipeline::threads(threads), lines, move || {
             let trimmer = Arc::clone(&self);
             Box::new(move |batch| match batch {
-                Ok((batch, asked)) => trimmer.trim_batch(batch, &asked, max_line_bytes),
+                Ok(AnswerBatch { lines, asked }) => trimmer.trim_batch(lines, asked.as_deref(), max_line_bytes),
                 Err(error) => TrimmedBatch { error: Some(error), ..TrimmedBatch::default() },
             })
         })?;
@@ -71,17 +73,22 @@ impl AnswerTrimmer {
         }))
     }
 
-    /// `asked` has as many requests as there are lines, or none.
-    fn trim_batch(&self, mut batch: LineBatch, asked: &[Asked], longest: usize) -> TrimmedBatch {
+    /// If there are requests, `asked` has one for each line.
+    fn trim_batch(&self, mut batch: LineBatch, asked: Option<&[Asked]>, longest: usize) -> TrimmedBatch {
         let mut trimmed = TrimmedBatch::default();
         for (i, line) in batch.lines.iter().enumerate() {
             let record = batch.raw(line, longest).and_then(|record| record.json_line());
-            if let Err(error) = record.and_then(|json| self.trim_into(&json, asked.get(i), &mut trimmed)) {
-                let bytes = batch.bytes(line).unwrap_or_default().into_owned();
-                trimmed.rejected.push(Rejected::new(&batch.input, &line.record.line, bytes, error));
-                if self.stops_at_error {
-                    return trimmed;
-                }
+            let asked = asked.and_then(|asked| asked.get(i));
+            let Err(error) = record.and_then(|json| self.trim_into(&json, asked, &mut trimmed)) else { continue };
+            let bytes = batch.bytes(line).unwrap_or_default().into_owned();
+            // After what is no JSON, nobody knows to which requests the answers belong.
+            if asked.is_some() && serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
+                trimmed.error = Some(RecordPlace::new(&batch.input, &line.record.line).of_error(error));
+                return trimmed;
+            }
+            trimmed.rejected.push(Rejected::new(&batch.input, &line.record.line, bytes, error));
+            if self.stops_at_error {
+                return trimmed;
             }
         }
         trimmed.error = batch.error.take();
@@ -99,25 +106,32 @@ impl AnswerTrimmer {
     }
 }
 
-/// Lines of answers, each with its request; an error is the last of them.
+/// Lines of answers, and the request of each line if there are requests.
+struct AnswerBatch {
+    lines: LineBatch,
+    asked: Option<Vec<Asked>>,
+}
+
+/// Lines of answers with their requests; an error is the last of them.
 fn with_requests(
     mut lines: Batches,
     mut requests: Option<Requests>,
-) -> impl FnMut() -> Option<Result<(LineBatch, Vec<Asked>)>> + Send {
+) -> impl FnMut() -> Option<Result<AnswerBatch>> + Send {
     move || {
-        let batch = lines();
-        let Some(reader) = &mut requests else { return batch.map(|batch| Ok((batch, Vec::new()))) };
-        let asked = match &batch {
-            Some(batch) => reader.take(batch.lines.len()),
-            None => reader.end().map(|()| Vec::new()),
-        };
-        match (batch, asked) {
-            (Some(batch), Ok(asked)) => Some(Ok((batch, asked))),
-            (None, Ok(_)) => None,
-            (_, Err(error)) => {
-                requests = None;
-                Some(Err(error))
-            }
+        let lines = lines();
+        let Some(all) = &mut requests else { return lines.map(|lines| Ok(AnswerBatch { lines, asked: None })) };
+        match lines {
+            Some(lines) => Some(give(lines, all)),
+            None => all.end().err().map(Err),
         }
     }
+}
+
+fn give(mut lines: LineBatch, all: &mut Requests) -> Result<AnswerBatch> {
+    let asked = all.take(lines.lines.len())?;
+    if let Some(line) = lines.lines.get(asked.len()) {
+        lines.error = Some(RecordPlace::new(&lines.input, &line.record.line).of_error(all.lacks()));
+        lines.lines.truncate(asked.len());
+    }
+    Ok(AnswerBatch { lines, asked: Some(asked) })
 }

@@ -120,11 +120,9 @@ impl AnswerTrimmer {
 
     /// The same for the answers to this request.
     fn trim_to<'a>(&self, json: &'a str, asked: Option<&'a Asked>) -> Result<Vec<TrimmedAnswer<'a>>> {
-        let answers = read_answers(json)?.into_iter().map(|mut answer| {
-            asked.map_or(Ok(()), |asked| asked.give(&mut answer))?;
-            self.trim_answer(answer)
-        });
-        answers.collect()
+        let mut answers = read_answers(json)?;
+        asked.map_or(Ok(()), |asked| asked.give(&mut answers))?;
+        answers.into_iter().map(|answer| self.trim_answer(answer)).collect()
     }
 
     /// Trims an answer that is already parsed.

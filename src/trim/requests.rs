@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Place, Result, counted};
 use crate::input::{Batches, Input, RecordPlace, objects};
 use crate::server::Asked;
 
@@ -12,24 +12,33 @@ pub(super) struct Requests {
     batches: Batches,
     longest: usize,
     waiting: VecDeque<Asked>,
+    answered: usize,
 }
+
+/// What is to be done if there are more of one than of the other.
+const WAY_OUT: &str = "one answer must be in the place of each request, an error too, as JSON";
 
 impl Requests {
     pub(super) fn new(input: Input, longest: usize) -> Self {
         let name = input.name().to_owned();
-        Self { name, batches: objects(vec![input], longest), longest, waiting: VecDeque::new() }
+        Self { name, batches: objects(vec![input], longest), longest, waiting: VecDeque::new(), answered: 0 }
     }
 
-    /// The next ones for this many answers.
+    /// The next ones for this many answers, or fewer at the end.
     ///
     /// # Errors
-    /// If there are fewer, and as for [`Asked::read`].
+    /// As for [`Asked::read`].
     pub(super) fn take(&mut self, answers: usize) -> Result<Vec<Asked>> {
         self.read(answers)?;
-        match self.waiting.len() < answers {
-            true => Err(self.wrong("there are more answers than requests")),
-            false => Ok(self.waiting.drain(..answers).collect()),
-        }
+        let taken: Vec<_> = self.waiting.drain(..answers.min(self.waiting.len())).collect();
+        self.answered += taken.len();
+        Ok(taken)
+    }
+
+    /// The error for an answer after the last of them.
+    pub(super) fn lacks(&self) -> Error {
+        let what = format!("there is no request for it: {} has only {}", self.name, counted(self.answered, "request"));
+        ErrorKind::Invalid(what).with_way_out(WAY_OUT)
     }
 
     /// Checks that all of them are answered.
@@ -38,13 +47,11 @@ impl Requests {
     /// If there are more, and as for [`Asked::read`].
     pub(super) fn end(&mut self) -> Result<()> {
         self.read(1)?;
-        if self.waiting.is_empty() { Ok(()) } else { Err(self.wrong("there are fewer answers than requests")) }
-    }
-
-    fn wrong(&self, what: &str) -> Error {
-        ErrorKind::Invalid(what.to_owned())
-            .with_way_out("one answer must stand in the place of each request, an error too")
-            .at(Place::file(&self.name))
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let what = format!("there are more requests than answers, which are only {}", self.answered);
+        Err(ErrorKind::Invalid(what).with_way_out(WAY_OUT).at(Place::file(&self.name)))
     }
 
     /// Reads until this many are waiting, if there are as many.

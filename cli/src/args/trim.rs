@@ -50,8 +50,8 @@ pub(crate) struct TrimArgs {
 
     /// Give each answer the id of its request
     ///
-    /// FILE has the requests, in the order of the answers. Many servers do not repeat a request's id. The columns of a
-    /// request (--keep) are taken, too.
+    /// FILE has one request for each answer, in the same order; an error counts as an answer. Many servers do not repeat a
+    /// request's id, and none its columns (--keep), which are taken too.
     #[arg(long, value_name = "FILE")]
     pub(crate) requests: Option<PathBuf>,
 

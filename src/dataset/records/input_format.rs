@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use crate::dataset::records::keys::{Keys, begins_with_object};
 use crate::dataset::records::parse_error::{of_format, refused};
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
@@ -124,7 +127,7 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         InputFormat::PromptCompletion
     } else if has(&["prompt"]) && !keys.begins("prompt", '{') {
         InputFormat::Messages
-    } else if keys.raw("input").is_some_and(begins_with_object) || has(&["input", "instructions"]) {
+    } else if is_response_request(keys) {
         InputFormat::Responses
     } else if keys.raw("data").is_some_and(|data| data.starts_with('[') && !begins_with_object(data)) {
         InputFormat::Ultrachat
@@ -135,6 +138,25 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     } else {
         return Err(nothing_fits(keys));
     })
+}
+
+/// Whether a record is a request to `/v1/responses`: `input` lists items, or there are instructions for a text. A text in
+/// `text` or an answer in a text would be something else.
+fn is_response_request(keys: &Keys<'_>) -> bool {
+    #[derive(Deserialize)]
+    struct Item {
+        role: Option<IgnoredAny>,
+        r#type: Option<IgnoredAny>,
+    }
+
+    let is_item = |item: &Item| item.role.is_some() || item.r#type.is_some();
+    let has_items =
+        || keys.get::<Vec<Item>>("input").is_ok_and(|items| items.is_some_and(|items| items.iter().all(is_item)));
+    match ["text", "output", "response"].iter().any(|key| keys.begins(key, '"')) {
+        true => false,
+        false if keys.begins("input", '"') => keys.begins("instructions", '"'),
+        false => keys.raw("input").is_some_and(begins_with_object) && has_items(),
+    }
 }
 
 fn two_answers(better: &str, worse: &str) -> Error {
@@ -164,6 +186,14 @@ fn nothing_fits(keys: &Keys<'_>) -> Error {
         ]
     } else if has(&["role", "content"]) || has(&["from", "value"]) || has(&["section"]) {
         "this is one message, but a record must be a whole conversation: {\"messages\": [ … ]}".into()
+    } else if keys.begins("input", '"') {
+        way_out![
+            "if \"input\" is that of a request to /v1/responses, use ",
+            Setting::INPUT_FORMAT.set_to("responses"),
+            "; with ",
+            Setting::DATASET,
+            " it is a column of a row"
+        ]
     } else if has(&["parent_id"]) || has(&["role", "text"]) {
         "this is one message of a tree; list the messages of each path through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
     } else {

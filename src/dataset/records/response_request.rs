@@ -1,6 +1,6 @@
 //! Requests to OpenAI's `/v1/responses`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conversation::{ChatMessage, Conversation, messages_of_items};
 use crate::dataset::records::parse_error::refused;
@@ -16,7 +16,7 @@ pub(super) fn is_for_responses(keys: &Keys<'_>) -> Result<bool> {
     Ok(url.is_none_or(|url| url.ends_with("/responses")))
 }
 
-/// A request to `/v1/responses`: a text, or items, after the instructions.
+/// A request to `/v1/responses`: a text, or items, after the instructions. What was answered may be beside it.
 pub(super) fn response_request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
     for key in ["previous_response_id", "prompt", "conversation"] {
         if !keys.is_empty(key) {
@@ -24,14 +24,27 @@ pub(super) fn response_request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Resu
             return Err(ErrorKind::WouldBeLost { key, why }.with_way_out("put all messages into \"input\""));
         }
     }
-    let messages = match keys.get("input")? {
-        Some(Value::String(text)) => vec![ChatMessage::new("user", text)],
-        Some(Value::Array(items)) => messages_of_items(items)?,
+    let items = match keys.get("input")? {
+        Some(Value::String(text)) => vec![json!({"role": "user", "content": text})],
+        Some(Value::Array(items)) => items,
         _ => return Err(refused("\"input\" must be a text or a list of items")),
     };
-    let instructions = keys.text("instructions")?;
-    let system = (!instructions.is_empty()).then(|| ChatMessage::new("system", instructions));
-    let conversation = Conversation::Messages(system.into_iter().chain(messages).collect());
+    let asked = messages_of_items(items, "input")?;
+    let output: Vec<Value> =
+        if keys.begins("output", '[') { keys.get("output")?.unwrap_or_default() } else { Vec::new() };
+    let answer = messages_of_items(output, "output")?;
+    let system = system(keys)?.map(|system| ChatMessage::new("system", system));
+    let completion_messages = (!answer.is_empty()).then_some(answer.len());
+    let conversation = Conversation::Messages(system.into_iter().chain(asked).chain(answer).collect());
     let tools = wrapped_tools(keys, reads_for)?;
-    Ok(Record { tools, sampling_keys: sampling_keys(keys), ..Record::of(conversation) })
+    Ok(Record { tools, completion_messages, sampling_keys: sampling_keys(keys), ..Record::of(conversation) })
+}
+
+/// The text of the system, of which there may be one.
+fn system(keys: &Keys<'_>) -> Result<Option<String>> {
+    let mut given = ["instructions", "system", "system_prompt"].into_iter().filter(|key| !keys.is_empty(key));
+    match (given.next(), given.next()) {
+        (Some(one), Some(other)) => Err(refused(&format!("the record has both {one:?} and {other:?} (remove one)"))),
+        (one, _) => one.map(|key| keys.text(key)).transpose(),
+    }
 }

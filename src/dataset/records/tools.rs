@@ -44,14 +44,16 @@ pub(super) fn wrapped_tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Opti
     let Some(tools) = tools(keys, reads_for)? else { return Ok(None) };
     let tools: Vec<Map<String, Value>> =
         serde_json::from_str(&tools).map_err(|error| Error::from(parse_error(&tools, &tools, &error)).at("tools"))?;
-    let wrapped = tools.into_iter().map(|mut tool| match tool.get("type").and_then(Value::as_str) {
+    let wrapped = tools.into_iter().enumerate().map(|(i, mut tool)| match tool.get("type").and_then(Value::as_str) {
+        // As in chats.
+        Some("function") if tool.contains_key("function") => Ok(Value::Object(tool)),
         Some("function") => {
             tool.retain(|key, value| key != "type" && !value.is_null());
             Ok(json!({"type": "function", "function": tool}))
         }
         kind => {
             let what = format!("a prompt has no place for a tool of the type {:?}", kind.unwrap_or_default());
-            Err(Error::from(ErrorKind::Invalid(what)).at("tools"))
+            Err(ErrorKind::Invalid(what).with_way_out("remove it").at(format_args!("tools[{i}]")))
         }
     });
     Ok(Some(Value::Array(wrapped.collect::<Result<_>>()?).to_string()))

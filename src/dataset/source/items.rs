@@ -105,15 +105,21 @@ impl<R: BufRead> Items<R> {
         self.value(bytes).map(Some)
     }
 
-    /// Reads a value. A value that is too long is skipped.
+    /// Reads a value. A value that is too long is skipped. One that breaks off is the last record, unless the list breaks
+    /// off with it.
     fn value(&mut self, bytes: &mut Vec<u8>) -> Result<Line> {
         let (start, offset) = (bytes.len(), self.offset);
-        let (mut scan, mut is_too_long) = (Scan::default(), false);
+        let (mut scan, mut is_too_long, mut wrong) = (Scan::default(), false, None);
         loop {
             let longest = self.longest;
             let available = fill(&mut self.reader)?;
             if available.is_empty() {
-                return Err(ErrorKind::Parse("the file ends within it".into()).into());
+                let what = "the file ends within it".to_owned();
+                if self.are_listed {
+                    return Err(ErrorKind::Parse(what).into());
+                }
+                wrong = Some(what);
+                break;
             }
             let end = scan.end(available);
             let taken = end.unwrap_or(available.len());
@@ -138,7 +144,7 @@ impl<R: BufRead> Items<R> {
             Place::Opened | Place::AfterItem | Place::Comma => Place::AfterItem,
             Place::Start | Place::Outside => Place::Outside,
         };
-        Ok(Line { unit: "item", number: self.number, offset, length, is_too_long, wrong: None })
+        Ok(Line { unit: "item", number: self.number, offset, length, is_too_long, wrong })
     }
 
     fn peek(&mut self) -> Result<Option<u8>> {

@@ -30,7 +30,7 @@ pub(crate) struct Line {
     pub(crate) length: u64,
     /// Whether it is longer than the limit. Then it is not kept.
     pub(crate) is_too_long: bool,
-    /// Why it is not a row, if its file is a table. The bytes are then those of the file.
+    /// Why it is no record, if the file shows that. The bytes are then those of the file.
     pub(crate) wrong: Option<String>,
 }
 

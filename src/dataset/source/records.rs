@@ -158,7 +158,8 @@ mod tests {
         check(Conversations, "[{\"role\": 1},\n {\"role\": 2}]", &["item 1: [{\"role\": 1},\n {\"role\": 2}]"]);
         let unclear = "a list that begins with a string may be many prompts or one prompt list; write each prompt on a line of its own, or the list on one line";
         check(Conversations, "[\n\"a\",\n\"b\"]", &[unclear]);
-        check(Conversations, "{\n\"a\": 1\n", &["item 1: the file ends within it"]);
+        // It is a record that says why it is none.
+        check(Conversations, "{\n\"a\": 1\n", &["item 1: {\n\"a\": 1\n"]);
         // As servers answer, one after the other, into one file.
         check(Rows, "{\"a\": 1}{\"a\": 2}", &["item 1: {\"a\": 1}", "item 2: {\"a\": 2}"]);
         check(
