@@ -37,8 +37,13 @@ impl Asked {
             let what = format!("this request has no id; the keys of ids are {}", names.join(", "));
             return Err(ErrorKind::Invalid(what).into());
         };
-        let columns = keys.raw("columns").map(ToOwned::to_owned);
-        Ok(Self { id: id.to_owned(), repeat: keys.get("repeat")?, turn: keys.get("turn")?, columns, is_repeated })
+        Ok(Self {
+            id: id.to_owned(),
+            repeat: keys.get_own("repeat"),
+            turn: keys.get_own("turn"),
+            columns: keys.raw("columns").map(ToOwned::to_owned),
+            is_repeated,
+        })
     }
 
     /// Gives the answers in its place what it says.

@@ -149,14 +149,14 @@ fn is_response_request(keys: &Keys<'_>) -> bool {
         r#type: Option<IgnoredAny>,
     }
 
-    let is_item = |item: &Item| item.role.is_some() || item.r#type.is_some();
-    let has_items =
-        || keys.get::<Vec<Item>>("input").is_ok_and(|items| items.is_some_and(|items| items.iter().all(is_item)));
-    match ["text", "output", "response"].iter().any(|key| keys.begins(key, '"')) {
-        true => false,
-        false if keys.begins("input", '"') => keys.begins("instructions", '"'),
-        false => keys.raw("input").is_some_and(begins_with_object) && has_items(),
+    if ["text", "output", "response"].iter().any(|key| keys.begins(key, '"')) {
+        return false;
     }
+    if !keys.raw("input").is_some_and(begins_with_object) {
+        return keys.begins("input", '"') && keys.begins("instructions", '"');
+    }
+    let is_item = |item: &Item| item.role.is_some() || item.r#type.is_some();
+    keys.get("input").is_ok_and(|items: Option<Vec<Item>>| items.unwrap_or_default().iter().all(is_item))
 }
 
 fn two_answers(better: &str, worse: &str) -> Error {

@@ -15,6 +15,7 @@ mod parquet_row;
 mod raw_record;
 mod records;
 mod scan;
+mod side_by_side;
 mod table;
 
 pub(crate) use compressed::decompressed;
@@ -27,4 +28,5 @@ pub use raw_record::RawRecord;
 pub(crate) use raw_record::{FileRecord, is_of_no_json, rejected_line};
 pub(crate) use records::Records;
 pub(crate) use scan::Scan;
+pub(crate) use side_by_side::SideBySide;
 pub(crate) use table::{BadRow, Table, TableRows, table_of};

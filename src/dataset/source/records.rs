@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Cursor, Read};
 
 use crate::dataset::source::field::find_list;
 use crate::dataset::source::layout::{Holds, Layout, layout};
-use crate::dataset::source::{FileRecord, Items, Lines, RecordSource, Table};
+use crate::dataset::source::{FileRecord, Items, Lines, RecordSource, SideBySide, Table};
 use crate::error::{ErrorKind, Result};
 
 /// The bytes that were read to detect the layout, and then the rest.
@@ -26,6 +26,7 @@ pub(crate) struct Records<R> {
 enum State<R> {
     Unread(Option<R>),
     Lines(Lines<Whole<R>>),
+    Objects(Box<SideBySide<Whole<R>>>),
     Items(Items<Whole<R>>),
     Table(Table),
 }
@@ -61,6 +62,7 @@ impl<R: BufRead> Records<R> {
         loop {
             match &mut self.state {
                 State::Lines(lines) => return Ok(lines.next_into(bytes)?.map(FileRecord::from)),
+                State::Objects(lines) => return Ok(lines.next_into(bytes)?.map(FileRecord::from)),
                 State::Items(items) => return Ok(items.next_into(bytes)?.map(FileRecord::from)),
                 State::Table(table) => return table.next_into(bytes),
                 State::Unread(reader) => {
@@ -76,6 +78,7 @@ impl<R: BufRead> Records<R> {
         match &self.state {
             State::Unread(_) | State::Table(_) => false,
             State::Lines(lines) => lines.has_next(),
+            State::Objects(lines) => lines.has_next(),
             State::Items(items) => !items.may_wait(),
         }
     }
@@ -93,7 +96,14 @@ impl<R: BufRead> Records<R> {
         };
         let whole = Cursor::new(head).chain(reader);
         Ok(match layout {
-            Layout::Lines => State::Lines(Lines::new(whole, self.unit, self.longest)),
+            Layout::Lines => {
+                let lines = Lines::new(whole, self.unit, self.longest);
+                if self.holds == Holds::Lines {
+                    State::Lines(lines)
+                } else {
+                    State::Objects(Box::new(SideBySide::new(lines)))
+                }
+            }
             Layout::Values => State::Items(Items::values(whole, self.longest)),
             Layout::Items => State::Items(Items::of_lists(whole, self.longest)),
             Layout::Strings => {
@@ -143,6 +153,19 @@ mod tests {
         check(Conversations, "[]\n[]\n", &["line 1: []", "line 2: []"]);
         check(Conversations, "\u{feff}[\"a\"]", &["line 1: [\"a\"]"]);
         check(Rows, "[1, 2]\n{}", &["line 1: [1, 2]", "line 2: {}"]);
+        // A server's error may end its line, and its answers not.
+        check(
+            Rows,
+            "{\"a\": 1}\n{\"a\": 2}{\"a\": \"}{\"}{\"b\":\r\n{\"a\": \"}{\"}",
+            &[
+                "line 1: {\"a\": 1}",
+                "line 2: {\"a\": 2}",
+                "line 2: {\"a\": \"}{\"}",
+                "line 2: {\"b\":",
+                "line 3: {\"a\": \"}{\"}",
+            ],
+        );
+        check(Holds::Lines, "{}\n{}{}", &["line 1: {}", "line 2: {}{}"]);
         // A line that is cut off does not join the lines after it to one value.
         check(Conversations, "{\"a\": \"b\n{\"a\": 1}", &["line 1: {\"a\": \"b", "line 2: {\"a\": 1}"]);
         check(Conversations, "{\"a\": [\n{\"a\": 1}\n", &["line 1: {\"a\": [", "line 2: {\"a\": 1}"]);
