@@ -72,7 +72,7 @@ impl BatchBuilder<'_> {
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
         for (i, batch_line) in batch.lines.iter().enumerate() {
             let line = &batch_line.record.line;
-            let place = RecordPlace::new(&batch.input, line);
+            let place = batch.place(batch_line);
             let before = (self.built.out.len(), self.built.written.clone());
             let number = batch.first + i as u64;
             // A line that is no row has its examples, too.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::dataset::{Dataset, Examples, FileRecord, Holds, PickedRow, RawRecord, Records, Retriever, Row};
 use crate::error::{Error, Place, Result};
-use crate::input::Input;
+use crate::input::{Input, RecordPlace};
 
 /// A batch is full with this many bytes: enough to make handing it over cheap, little enough to share
 /// small inputs among all cores.
@@ -178,6 +178,11 @@ impl LineBatch {
     pub(crate) fn share(&self, i: usize) -> usize {
         let up_to = |i: usize| self.size * i / self.lines.len().max(1);
         up_to(i + 1) - up_to(i)
+    }
+
+    /// Where a record of the batch stands.
+    pub(crate) fn place<'b>(&'b self, line: &'b BatchLine) -> RecordPlace<'b> {
+        RecordPlace::new(&self.input, &line.record.line)
     }
 
     /// A record of the batch.

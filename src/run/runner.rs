@@ -193,7 +193,7 @@ impl Run<'_> {
         let record = batch.raw(&batch.lines[i], self.runner.options.max_line_bytes);
         let job = record.and_then(|record| self.job(record, (number, pick), (batch, line), examples));
         self.totals.lines += 1;
-        job.map_err(|error| Refused { number, pick, error: RecordPlace::new(&batch.input, line).of_error(error) })
+        job.map_err(|error| Refused { number, pick, error: batch.place(&batch.lines[i]).of_error(error) })
     }
 
     /// What a line asks for.

@@ -51,14 +51,11 @@ impl Asked {
     /// # Errors
     /// [`ErrorKind::Invalid`] if they answer another request.
     pub(crate) fn give<'a>(&'a self, answers: &mut [EngineAnswer<'a>]) -> Result<()> {
-        let is_alone = answers.len() == 1;
+        if let [EngineAnswer { choice: Some(1..), .. }] = answers {
+            let what = "this is one of several answers to a request, which would each be taken for that of another";
+            return Err(ErrorKind::Invalid(what.into()).with_way_out("request one answer, or leave the requests out"));
+        }
         for answer in answers {
-            if is_alone && answer.choice.is_some_and(|choice| choice > 0) {
-                let what = "this is one of several answers to a request, which would each be taken for that of another";
-                return Err(
-                    ErrorKind::Invalid(what.into()).with_way_out("request one answer, or leave the requests out")
-                );
-            }
             if let Some(own) = answer.id.as_ref().filter(|own| self.is_repeated && own.get() != self.id.get()) {
                 let (own, id) = (own.get(), self.id.get());
                 let what = format!("this is the answer to {own}, but the request in its place is {id}");

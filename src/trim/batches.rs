@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::de::IgnoredAny;
 
 use crate::error::{Error, Result};
-use crate::input::{Batches, Input, LineBatch, RecordPlace, Rejected, objects};
+use crate::input::{Batches, Input, LineBatch, Rejected, objects};
 use crate::pipeline;
 use crate::server::Asked;
 use crate::trim::requests::Requests;
@@ -83,7 +83,7 @@ impl AnswerTrimmer {
             let bytes = batch.bytes(line).unwrap_or_default().into_owned();
             // After what is no JSON, nobody knows to which requests the answers belong.
             if asked.is_some() && serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
-                trimmed.error = Some(RecordPlace::new(&batch.input, &line.record.line).of_error(error));
+                trimmed.error = Some(batch.place(line).of_error(error));
                 return trimmed;
             }
             trimmed.rejected.push(Rejected::new(&batch.input, &line.record.line, bytes, error));
@@ -130,7 +130,7 @@ fn with_requests(
 fn give(mut lines: LineBatch, all: &mut Requests) -> Result<AnswerBatch> {
     let asked = all.take(lines.lines.len())?;
     if let Some(line) = lines.lines.get(asked.len()) {
-        lines.error = Some(RecordPlace::new(&lines.input, &line.record.line).of_error(all.lacks()));
+        lines.error = Some(lines.place(line).of_error(all.lacks()));
         lines.lines.truncate(asked.len());
     }
     Ok(AnswerBatch { lines, asked: Some(asked) })

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::error::{Error, ErrorKind, Place, Result, counted};
-use crate::input::{Batches, Input, RecordPlace, objects};
+use crate::input::{Batches, Input, objects};
 use crate::server::Asked;
 
 /// Requests that are still to be answered.
@@ -60,8 +60,7 @@ impl Requests {
             let Some(batch) = (self.batches)() else { break };
             for line in &batch.lines {
                 let asked = batch.raw(line, self.longest).and_then(|request| Asked::read(&request.json_line()?));
-                let place = RecordPlace::new(&batch.input, &line.record.line);
-                self.waiting.push_back(asked.map_err(|error| place.of_error(error))?);
+                self.waiting.push_back(asked.map_err(|error| batch.place(line).of_error(error))?);
             }
             if let Some(error) = batch.error {
                 return Err(error);

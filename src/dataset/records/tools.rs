@@ -4,12 +4,18 @@ use serde_json::{Map, Value, json};
 
 use crate::conversation::tools_would_be_lost;
 use crate::dataset::records::Keys;
-use crate::dataset::records::parse_error::{functions_would_be_lost, parse_error};
+use crate::dataset::records::parse_error::functions_would_be_lost;
 use crate::dataset::records::reads_for::ReadsFor;
 use crate::error::{Error, ErrorKind, Result};
+use crate::wording::plain;
 
-/// The descriptions of tools. In ShareGPT they are JSON in a string, and LLaMA-Factory leaves out what wraps a function.
+/// The descriptions of tools, as JSON.
 pub(super) fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
+    Ok(read(keys, reads_for)?.map(|tools| tools.to_string()))
+}
+
+/// In ShareGPT they are JSON in a string, and LLaMA-Factory leaves out what wraps a function.
+fn read(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<Value>> {
     if !keys.is_empty("functions") {
         return Err(functions_would_be_lost(reads_for));
     }
@@ -32,18 +38,17 @@ pub(super) fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<Strin
                     *tool = json!({"type": "function", "function": tool.take()});
                 }
             }
-            Ok(Some(parsed.to_string()))
+            Ok(Some(parsed))
         }
-        // Because the sink writes one line.
-        Some(_) => Ok(keys.get::<Value>("tools")?.map(|tools| tools.to_string())),
+        Some(_) => keys.get("tools"),
     }
 }
 
 /// The functions among the tools, which have no object of their own in such a request.
 pub(super) fn wrapped_tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
-    let Some(tools) = tools(keys, reads_for)? else { return Ok(None) };
-    let tools: Vec<Map<String, Value>> =
-        serde_json::from_str(&tools).map_err(|error| Error::from(parse_error(&tools, &tools, &error)).at("tools"))?;
+    let Some(tools) = read(keys, reads_for)? else { return Ok(None) };
+    let wrong = |error: serde_json::Error| Error::from(ErrorKind::Parse(plain(&error.to_string()))).at("tools");
+    let tools: Vec<Map<String, Value>> = serde_json::from_value(tools).map_err(wrong)?;
     let wrapped = tools.into_iter().enumerate().map(|(i, mut tool)| match tool.get("type").and_then(Value::as_str) {
         // As in chats.
         Some("function") if tool.contains_key("function") => Ok(Value::Object(tool)),

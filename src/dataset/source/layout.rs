@@ -127,6 +127,7 @@ impl<R: BufRead> Ahead<'_, R> {
     }
 
     /// Whether an object follows the value that begins at `start` on its line: servers end their answers without a line end.
+    /// Read as values, a line of many answers is never in memory as a whole.
     fn is_joined(&mut self, start: usize) -> Result<bool> {
         let Some(mut at) = self.end(start, &mut Scan::default(), true)? else { return Ok(false) };
         loop {
