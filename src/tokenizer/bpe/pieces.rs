@@ -12,6 +12,8 @@ const MOST_BYTES: usize = 1 << 23;
 const LONGEST: usize = 1 << 10;
 /// The most tokens that are kept with a piece. More are kept elsewhere.
 pub(crate) const FEW: usize = 3;
+/// How many times as large a table becomes when it is full: each time, all pieces are moved.
+const GROWTH: usize = 4;
 /// A piece is at most this many places away from its own one, whatever a text was made for.
 const FAR: usize = 8;
 
@@ -174,7 +176,7 @@ impl PieceCache {
         }
         self.count += 1;
         if self.count > self.places.len() {
-            let smaller = self.set_size(self.places.len() * 2);
+            let smaller = self.set_size((self.places.len() * GROWTH).min(MOST));
             let kept = smaller.into_iter().flat_map(|Pair(pair)| pair);
             kept.filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.enter(kept));
         }
