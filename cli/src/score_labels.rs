@@ -19,7 +19,10 @@ pub(crate) fn by_dataset(
     details: &mut Option<Output>,
 ) -> Result<Vec<(String, Tally)>> {
     let (longest, run_id) = (args.read.max_line_bytes, args.run_id.run_id.as_deref());
-    let texts = TextsToScore::read(Input::open(path, None)?, longest)?;
+    let mut texts = TextsToScore::read(Input::open(path, None)?, longest)?;
+    if let Some(length) = args.normalize_by {
+        texts = texts.normalized_by(length.into()).at(Place::file(path.display()))?;
+    }
     let found =
         input::by_dataset(source.open(Shape::default())?, longest, "answer", |found: &mut LogLikelihoods, line| {
             found.add(&texts, line, run_id).map(ControlFlow::Continue)

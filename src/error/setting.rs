@@ -84,6 +84,8 @@ settings! {
     MODEL = "model";
     /// Which examples are nearest to each row.
     NEIGHBOURS = "neighbours";
+    /// The length by which likelihoods are divided.
+    NORMALIZE_BY = "normalize_by";
     /// How many in-context examples a row has.
     NUM_FEWSHOT = "num_fewshot";
     /// The output file.

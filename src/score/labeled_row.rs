@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::error::{ErrorKind, Result};
-use crate::score::ScoreRule;
+use crate::error::{ErrorKind, Result, Setting, way_out};
 use crate::score::text_to_score::{TextLine, TextToScore};
+use crate::score::{NormalizeBy, ScoreRule};
 
 /// A row with its labels in their order.
 #[derive(Debug)]
@@ -50,14 +50,36 @@ impl LabeledRow {
         if is_normalizing { label.normalizing.as_ref() } else { Some(&label.text) }
     }
 
-    /// How its labels are compared: what is scored of their texts shows which inferencer made them.
-    pub(super) fn rule(&self) -> ScoreRule {
+    /// How its labels are compared: what is scored of their texts shows which inferencer made them. Likelihoods are
+    /// divided by lengths if they are to be normalized.
+    pub(super) fn rule(&self, normalize_by: Option<NormalizeBy>) -> ScoreRule {
         if self.labels.iter().any(|label| label.normalizing.is_some()) {
             ScoreRule::NormalizedLoss
         } else if self.labels.iter().any(|label| label.text.has_context()) {
-            ScoreRule::LogLikelihood
+            normalize_by.map_or(ScoreRule::LogLikelihood, ScoreRule::NormalizedLogLikelihood)
         } else {
             ScoreRule::MeanLoss
         }
+    }
+
+    /// Checks that the likelihoods of its labels can be divided by their lengths.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for texts whose score is a mean already, and for an empty label.
+    pub(super) fn check_normalizes(&self, by: NormalizeBy) -> Result<()> {
+        if self.rule(Some(by)) != ScoreRule::NormalizedLogLikelihood(by) {
+            let what =
+                "all tokens of its texts are scored, so their scores are means, which cannot be normalized by a length";
+            return Err(ErrorKind::Invalid(what.into()).with_way_out(way_out![
+                "leave out ",
+                Setting::NORMALIZE_BY,
+                ", or build texts for LLInferencer"
+            ]));
+        }
+        if by != NormalizeBy::Tokens && self.labels.iter().any(|label| label.name.is_empty()) {
+            let what = "one of its labels is empty, and cannot be normalized by its length";
+            return Err(ErrorKind::Invalid(what.into()).with_way_out(way_out!["leave out ", Setting::NORMALIZE_BY]));
+        }
+        Ok(())
     }
 }

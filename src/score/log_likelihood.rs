@@ -1,4 +1,6 @@
-//! How likely an engine found a text, and what follows for the labels of a row, by OpenCompass's rules.
+//! How likely an engine found a text, and what follows for the labels of a row.
+
+use crate::score::NormalizeBy;
 
 /// How likely an engine found the scored part of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,21 +37,31 @@ pub enum ScoreRule {
     NormalizedLoss,
     /// The highest sum of log-probabilities is the answer: `LLInferencer`, and `acc` of lm-evaluation-harness.
     LogLikelihood,
+    /// The highest sum of log-probabilities, divided by the label's length, is the answer: `acc_norm` of
+    /// lm-evaluation-harness.
+    NormalizedLogLikelihood(NormalizeBy),
 }
 
 impl ScoreRule {
-    /// A label's score.
-    pub(super) fn score(self, text: LogLikelihood, normalizing: Option<LogLikelihood>) -> Option<f64> {
+    /// A label's score, by the likelihood of its text and of the one that normalizes it.
+    #[allow(clippy::cast_precision_loss, reason = "labels are far shorter than 2^52")]
+    pub(super) fn score(self, label: &str, text: LogLikelihood, normalizing: Option<LogLikelihood>) -> Option<f64> {
         match self {
             Self::MeanLoss => Some(text.mean_loss()),
             Self::NormalizedLoss => Some(text.mean_loss() - normalizing?.mean_loss()),
             Self::LogLikelihood => Some(text.sum),
+            Self::NormalizedLogLikelihood(by) => Some(text.sum / by.length(label, text) as f64),
         }
+    }
+
+    /// Whether the lowest score is the best.
+    fn is_loss(self) -> bool {
+        matches!(self, Self::MeanLoss | Self::NormalizedLoss)
     }
 
     /// The place of the best score. Of equal ones, the first.
     pub(super) fn best(self, scores: &[f64]) -> Option<usize> {
-        let is_better = |a: f64, b: f64| if self == Self::LogLikelihood { a > b } else { a < b };
+        let is_better = |a: f64, b: f64| if self.is_loss() { a < b } else { a > b };
         let better = |best: usize, other: usize| if is_better(scores[other], scores[best]) { other } else { best };
         (0..scores.len()).reduce(better)
     }
@@ -66,6 +78,7 @@ mod tests {
             (ScoreRule::NormalizedLoss, &[0.5, -0.5], Some(1)),
             (ScoreRule::LogLikelihood, &[-2.0, -1.0, -1.0], Some(1)),
             (ScoreRule::LogLikelihood, &[-1.0, -2.0], Some(0)),
+            (ScoreRule::NormalizedLogLikelihood(NormalizeBy::Bytes), &[-2.0, -1.0], Some(1)),
             (ScoreRule::MeanLoss, &[], None),
         ] {
             assert_eq!(rule.best(scores), best, "{rule:?} {scores:?}");

@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 use crate::input::{Input, each_object};
-use crate::score::labeled_row::LabeledRow;
+use crate::score::labeled_row::{Label, LabeledRow};
 use crate::score::text_to_score::{TextLine, TextToScore};
-use crate::score::{LogLikelihood, PickedLabel};
+use crate::score::{LogLikelihood, NormalizeBy, PickedLabel};
 use crate::server::{EngineAnswer, read_answers, split_label, split_request_id, without_run_id};
 
 /// The texts to score of a dataset's rows. All are kept in memory, five bytes for each token.
@@ -38,10 +38,11 @@ use crate::server::{EngineAnswer, read_answers, split_label, split_request_id, w
 /// assert_eq!(picked[0].scores[0].score, Some(1.5));
 /// # Ok::<(), metatok::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TextsToScore {
     rows: Vec<LabeledRow>,
     by_row: HashMap<RowName, usize>,
+    normalize_by: Option<NormalizeBy>,
 }
 
 /// A row's id as text, as it is in the ids of requests, and its repeat.
@@ -61,7 +62,7 @@ impl TextsToScore {
     /// # Errors
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line without labels, an empty file.
     pub fn read(input: Input, max_line_bytes: usize) -> Result<Self> {
-        let (name, mut texts) = (input.name().to_owned(), Self { rows: Vec::new(), by_row: HashMap::new() });
+        let (name, mut texts) = (input.name().to_owned(), Self::default());
         each_object(vec![input], max_line_bytes, |place, line| {
             line.and_then(|line| texts.push(TextLine::read(line)?)).map_err(|error| place.of_error(error))?;
             Ok(ControlFlow::Continue(()))
@@ -70,6 +71,17 @@ impl TextsToScore {
             return Err(ErrorKind::Parse("it contains no texts to score".into())).at(name);
         }
         Ok(texts)
+    }
+
+    /// Divides the likelihoods of labels by their lengths before they are compared.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] with the row's id: all tokens of its texts are scored, or one of its labels is empty.
+    pub fn normalized_by(self, by: NormalizeBy) -> Result<Self> {
+        for row in &self.rows {
+            row.check_normalizes(by).at(format_args!("id {}", row.id))?;
+        }
+        Ok(Self { normalize_by: Some(by), ..self })
     }
 
     fn push(&mut self, line: TextLine<'_>) -> Result<()> {
@@ -105,9 +117,10 @@ impl TextsToScore {
     /// The label of each row, in their order, by the likelihoods of its texts.
     pub fn picked<'t>(&'t self, found: &'t LogLikelihoods) -> impl Iterator<Item = PickedLabel<'t>> {
         self.rows.iter().enumerate().map(|(number, row)| {
-            let rule = row.rule();
-            let score = |label| rule.score(found.of(number, label, false)?, found.of(number, label, true));
-            PickedLabel::new(row, rule, (0..row.labels.len()).map(score))
+            let rule = row.rule(self.normalize_by);
+            let of = |label, is_normalizing| found.of(number, label, is_normalizing);
+            let score = |(at, label): (usize, &Label)| rule.score(&label.name, of(at, false)?, of(at, true));
+            PickedLabel::new(row, rule, row.labels.iter().enumerate().map(score))
         })
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::args::{ReadArgs, RunIdArgs, heading, output_file};
+use metatok::score::NormalizeBy;
 
 #[derive(clap::Args)]
 #[command(
@@ -20,6 +21,7 @@ Examples:
   metatok score -r answer --by choice --choices A,B,C,D answers/*.jsonl
   metatok score -r answer --reference-pattern '#### (.*)' --by number a.jsonl
   metatok score -r target --texts mmlu.ids.jsonl -o scored.jsonl mmlu.jsonl
+  metatok score -r target --texts hellaswag.ids.jsonl --normalize-by characters hellaswag.jsonl
   metatok score -r aliases --ignore-case --ignore-punctuation triviaqa.jsonl"
 )]
 pub(crate) struct ScoreArgs {
@@ -42,6 +44,13 @@ pub(crate) struct ScoreArgs {
     /// of the tokens.
     #[arg(long, value_name = "FILE", help_heading = COMPARISON)]
     pub(crate) texts: Option<PathBuf>,
+
+    /// Divide the log-likelihood of a label by its length
+    ///
+    /// Otherwise, long labels are at a disadvantage. `characters` is acc_norm of lm-evaluation-harness, and `bytes` its
+    /// acc_bytes.
+    #[arg(long, value_enum, value_name = "LENGTH", requires = "texts", help_heading = COMPARISON)]
+    pub(crate) normalize_by: Option<Length>,
 
     /// How an answer and its reference are compared
     #[arg(long, value_enum, default_value = "exact", value_name = "HOW", help_heading = COMPARISON)]
@@ -101,6 +110,26 @@ pub(crate) struct ScoreArgs {
 }
 
 const COMPARISON: &str = "Comparison";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Length {
+    /// The label's characters
+    Characters,
+    /// The label's bytes in UTF-8
+    Bytes,
+    /// The scored tokens
+    Tokens,
+}
+
+impl From<Length> for NormalizeBy {
+    fn from(length: Length) -> Self {
+        match length {
+            Length::Characters => Self::Characters,
+            Length::Bytes => Self::Bytes,
+            Length::Tokens => Self::Tokens,
+        }
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
