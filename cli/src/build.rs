@@ -107,6 +107,6 @@ fn args_of(one: &NamedDataset, all: &BuildArgs, output: &Path) -> Result<BuildAr
     args.input.inputs = vec![one.file_in(&all.input.inputs[0])?];
     let DatasetOptions { judge, train, neighbours, .. } = one.options(&all.input.dataset_options())?;
     (args.input.judge, args.input.train, args.input.neighbours) = (judge, train, neighbours);
-    args.output = Some(output.join(format!("{}.{}", one.name(), all.format.ending)));
+    args.output = Some(output.join(format!("{}.{}", one.name(), all.format.extension)));
     Ok(args)
 }

@@ -42,6 +42,7 @@ pub(crate) struct BuildOutcome {
 pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Result<BuildOutcome> {
     let started = Instant::now();
     let source = Source::find_for(&args.input, &args.model)?;
+    source.check_stdin(args.input.other_files().chain(args.answers.file()))?;
     let limited = |dataset| setup::limited(dataset, args.truncate, args.format.usual_max_out_len(Mode::Generate));
     let dataset = setup::dataset_of(&args.input, &source)?.map(limited).map(Arc::new);
     check(args, &source, dataset.as_deref())?;

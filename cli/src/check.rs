@@ -73,6 +73,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
 
 fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let source = Source::find(&args.input.inputs)?;
+    source.check_stdin(args.input.other_files())?;
     let dataset = setup::dataset(&args.input)?;
     Outputs::to("", None).check_inputs(&args.input, &source, dataset.as_ref())?;
     let options = setup::options(&args.prompts, dataset.as_ref());

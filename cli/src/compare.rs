@@ -2,7 +2,6 @@
 
 use std::io::{self, IsTerminal as _};
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::{CompareArgs, CompareFormat};
@@ -19,12 +18,10 @@ use metatok::input::Input;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let paths = [args.a.clone(), args.b.clone()];
-    if paths.iter().all(|path| path == Path::new("-")) {
-        let what = "both files are standard input, which can be read only once; name a file for one of them";
-        return Err(ErrorKind::Usage(what.into()).into());
-    }
+    let source = Source::find(&paths)?;
+    source.check_stdin(None)?;
     let outputs = Outputs::to("--output", args.output.as_deref());
-    outputs.check_source(&paths, &Source::find(&paths)?)?;
+    outputs.check_source(&paths, &source)?;
     outputs.check_model(&args.model, true)?;
     let [a, b] = [Input::open(&args.a, None)?, Input::open(&args.b, None)?];
     let names = [a.name().to_owned(), b.name().to_owned()];

@@ -11,13 +11,13 @@ use anstyle::{AnsiColor, Style};
 use crate::args::{DiffArgs, Shape};
 use crate::exit::REJECTED;
 use crate::output;
+use crate::say::flag;
 use crate::source::{Source, names, nothing_in};
 use metatok::builder::{BuilderOptions, PromptBuilder};
-use metatok::dataset::records::InputFormat;
 use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
 use metatok::diff::{Diff, PlacedDifference, PromptDifference};
 use metatok::error::{ErrorKind, Result};
-use metatok::input::{DEFAULT_MAX_LINE_BYTES, each_conversation};
+use metatok::input::each_conversation;
 
 const FAINT: Style = Style::new().dimmed();
 const OURS: Style = AnsiColor::Red.on_default();
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let tokenizer = Arc::new(load_tokenizer(&name)?);
     let options = BuilderOptions { mode: args.mode, content: args.content, ..BuilderOptions::default() };
     let builder = |model: &Model| PromptBuilder::new(model, Arc::clone(&tokenizer), &options);
-    let mut diff = Diff::new(builder(&model)?, builder(&other)?);
+    let mut diff = Diff::new(builder(&model)?, builder(&other)?).setting_name(flag);
     see(args, &mut diff)?;
     let out = if args.json { json(&diff) } else { text(&diff, [&args.model, &other.name]) };
     let printed = output::to_stdout(out)?;
@@ -60,9 +60,9 @@ fn see(args: &DiffArgs, diff: &mut Diff) -> Result<()> {
         return Ok(());
     }
     let inputs = Source::find(&args.inputs)?.open(Shape::default())?;
-    let reader = diff.record_reader(InputFormat::Auto);
+    let reader = diff.record_reader(args.input_format);
     let names = names(&inputs);
-    each_conversation(inputs, reader, DEFAULT_MAX_LINE_BYTES, args.mode, |place, conversation| {
+    each_conversation(inputs, reader, args.read.max_line_bytes, args.mode, |place, conversation| {
         diff.see(&conversation?, place);
         Ok(ControlFlow::Continue(()))
     })?;

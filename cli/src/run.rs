@@ -32,6 +32,7 @@ use metatok::score::ScoredAnswer;
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let source = Source::find_for(&args.input, &args.model)?;
+    source.check_stdin(args.input.other_files())?;
     if args.resume {
         source.check_readable_again()?;
     }

@@ -30,6 +30,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
         let what = "there is nothing to score: choose a file of answers, or pipe one in";
         return Err(ErrorKind::Usage(what.into()).into());
     }
+    source.check_stdin(args.texts.as_deref().map(|path| ("--texts", path)))?;
     let scorer = scorer(args)?;
     let mut details = match args.output.as_deref() {
         Some(path) => {

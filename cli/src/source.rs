@@ -83,6 +83,26 @@ impl Source {
         }
     }
 
+    /// Rejects a second file that is standard input: what reads it later would find nothing.
+    pub(crate) fn check_stdin<'p>(&self, others: impl IntoIterator<Item = (&'static str, &'p Path)>) -> Result<()> {
+        let is_stdin = |path: &Path| path == Path::new("-");
+        let inputs = match self {
+            Self::Files(paths) => paths.iter().filter(|path| is_stdin(path)).count(),
+            Self::Piped(_) => 1,
+            Self::Nothing => 0,
+        };
+        let others = others.into_iter().filter(|(_, path)| is_stdin(path)).map(|(option, _)| option);
+        let mut readers = std::iter::repeat_n("the input", inputs).chain(others);
+        let (Some(first), Some(second)) = (readers.next(), readers.next()) else { return Ok(()) };
+        let what = match first == second {
+            true => "standard input is named twice, but can be read only once; name a file instead".to_owned(),
+            false => format!(
+                "{first} and {second} are both standard input, which can be read only once; name a file for one of them"
+            ),
+        };
+        Err(ErrorKind::Usage(what).into())
+    }
+
     /// Checks that it can be read again, as a resumed run does.
     pub(crate) fn check_readable_again(&self) -> Result<()> {
         match self {

@@ -1,7 +1,6 @@
 //! `metatok trim`: what an engine gave in, cut to where it should have ended out.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -36,9 +35,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     outputs.check_source(&args.inputs, &source)?;
     outputs.check("--requests", args.requests.as_deref())?;
     outputs.check_model(&args.model, true)?;
-    if source.has_stdin() && args.requests.as_deref() == Some(Path::new("-")) {
-        return Err(ErrorKind::Usage("--requests and the answers cannot both be standard input".into()).into());
-    }
+    source.check_stdin(args.requests.as_deref().map(|path| ("--requests", path)))?;
     let (model, tokenizer) = setup::load_for_answers(&args.model)?;
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
     let TrimArgs { include_stop, keep_special_tokens, explain, validate, .. } = *args;

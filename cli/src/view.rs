@@ -21,6 +21,7 @@ use metatok::view::{TerminalOptions, View};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let source = Source::find(&args.input.inputs)?;
+    source.check_stdin(args.input.other_files().chain(args.answers.file()))?;
     let has_input = source.is_some();
     let dataset = setup::dataset_of(&args.input, &source)?;
     flags::check_view(args, dataset.as_ref())?;
@@ -99,7 +100,8 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
         if count <= args.prompt {
             return Ok(is_last());
         }
-        found = Some((place.to_string(), record?.json()?.into_owned()));
+        let json = record.and_then(|record| Ok(record.json()?.into_owned()));
+        found = Some((place.to_string(), json.map_err(|error| place.of_error(error))?));
         Ok(ControlFlow::Break(()))
     })?;
     found.ok_or_else(|| {

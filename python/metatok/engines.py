@@ -59,27 +59,31 @@ def sampling(
     seed: int | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """The arguments of vLLM's ``SamplingParams``, those of ``metatok build --format vllm-generate``.
+    """The arguments of vLLM's ``SamplingParams``, with the values of ``metatok build --format vllm-generate``.
 
     Args:
         builder: Whose stops are stated.
         max_tokens: The limit of an answer, in tokens.
         temperature: 0 is greedy.
         top_p: The share of probability to sample from.
-        top_k: How many tokens to sample from; -1 means all.
+        top_k: How many tokens to sample from; -1 and 0 mean all.
         seed: Of a sample.
         others: More arguments of ``SamplingParams``, which override all of these.
+
+    Raises:
+        UsageError: for a value that no engine takes, such as a negative temperature.
 
     >>> import metatok
     >>> params = sampling(metatok.PromptBuilder("demo"), max_tokens=8)
     >>> params["temperature"], params["max_tokens"], params["stop_token_ids"]
     (0.0, 8, [1052, 1050])
     """
+    _metatok.check_sampling({"temperature": temperature, "top_p": top_p, "top_k": top_k, "seed": seed})
     params: dict[str, Any] = {
         "max_tokens": whole("max_tokens", max_tokens, 1),
         "temperature": temperature,
         "top_p": top_p,
-        "top_k": -1 if temperature == 0 else top_k,
+        "top_k": top_k if temperature != 0 and top_k > 0 else -1,
         "min_p": 0.0,
         **_OFF,
         "stop_token_ids": list(builder.stop.token_ids),
@@ -210,7 +214,7 @@ def generate_inputs(
         **tensors,
         **ends,
         "pad_token_id": builder.pad_token_id,
-        "max_new_tokens": _MAX_TOKENS if max_new_tokens is None else whole("max_new_tokens", max_new_tokens),
+        "max_new_tokens": _MAX_TOKENS if max_new_tokens is None else whole("max_new_tokens", max_new_tokens, 1),
         "do_sample": False,
         "num_beams": 1,
         "repetition_penalty": 1.0,

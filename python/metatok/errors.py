@@ -27,7 +27,7 @@ class MetatokError(ValueError):
         kind: A stable name, such as ``unknown-role``.
         fault: Whose fault it is: ``input``, ``model``, ``dataset``, ``usage`` or ``system``.
         place: Where it is. Keys are those that are known of ``file``, ``line`` (from 1), ``key`` (a path in a file),
-            ``conversation`` and ``message`` (both from 0).
+            ``column`` of a row, ``conversation`` and ``message`` (both from 0).
         way_out: What to do about it, or None.
     """
 
@@ -101,7 +101,7 @@ _CLASSES: dict[str, type[MetatokError]] = {
 
 def _of(fields: dict[str, Any]) -> MetatokError:
     """The exception for an error of the library, by its fields."""
-    names = {"file": "file", "line": "line", "key": "key", "conversation": "conversation", "message_index": "message"}
+    names = {name: name for name in ("file", "line", "key", "column", "conversation")} | {"message_index": "message"}
     place = {name: fields[field] for field, name in names.items() if fields.get(field) is not None}
     error = _CLASSES.get(fields["fault"], MetatokError)
     return error(fields["message"], fields["code"], fields["fault"], place, fields.get("way_out"))

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use metatok::Checker;
+use metatok::dataset::records::InputFormat;
 use metatok::dialect::ChatTemplate;
 use metatok::diff::Diff;
 use metatok::error::Place;
 use pyo3::prelude::*;
 
 use crate::builder::Builder;
-use crate::conversation::conversation;
+use crate::conversation::Reader;
 use crate::error::OrRaise;
+use crate::many;
 use crate::objects::data;
 
 /// The findings of the lints, each as a dict.
@@ -27,9 +29,13 @@ pub(crate) fn check<'py>(
     if let Ok(Some(template)) = py.detach(|| ChatTemplate::of_tokenizer(tokenizer.name())) {
         checker.compare_with(template);
     }
-    for (i, said) in conversations.try_iter()?.enumerate() {
-        let said = conversation(&said?, &builder.shared.builder)?;
-        checker.see(&said, &Place::Conversation(i).to_string());
+    let mut reader = Reader::new(&builder.shared.builder);
+    for (i, object) in conversations.try_iter()?.enumerate() {
+        let place = Place::Conversation(i).to_string();
+        match reader.try_object(&object?, &place).map_err(|error| many::at(py, error, i))? {
+            Ok(said) => checker.see(&said.conversation, &place),
+            Err(error) => checker.see_refused(error, &place),
+        }
     }
     let findings = py.detach(|| checker.finish()).or_raise(py)?;
     data(py, &findings)
@@ -46,7 +52,11 @@ pub(crate) fn diff<'py>(
     let mut diff = Diff::new(ours.shared.builder.clone(), theirs.shared.builder.clone());
     match conversations {
         Some(conversations) => {
-            let said = conversations.try_iter()?.map(|said| conversation(&said?, &ours.shared.builder));
+            let mut reader = Reader::of_records(&ours.shared.builder, diff.record_reader(InputFormat::Auto));
+            let said = conversations.try_iter()?.enumerate().map(|(i, object)| {
+                let said = reader.object(&object?, Place::Conversation(i));
+                Ok(said.map_err(|error| many::at(py, error, i))?.conversation)
+            });
             let said = said.collect::<PyResult<Vec<_>>>()?;
             py.detach(|| {
                 for (i, said) in said.iter().enumerate() {

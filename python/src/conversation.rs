@@ -5,7 +5,7 @@ use std::fmt::Display;
 use metatok::build::Notes;
 use metatok::conversation::{ChatMessage, Conversation, MediaKind};
 use metatok::dataset::prompter::ScoredText;
-use metatok::dataset::records::{InputFormat, Record, is_record_key};
+use metatok::dataset::records::{InputFormat, Record, RecordReader, is_record_key};
 use metatok::{Error, ErrorKind, PromptBuilder, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -30,12 +30,18 @@ pub(crate) struct Said {
 #[derive(Debug)]
 pub(crate) struct Reader<'b> {
     builder: &'b PromptBuilder,
+    records: RecordReader,
     notes: Notes,
 }
 
 impl<'b> Reader<'b> {
     pub(crate) fn new(builder: &'b PromptBuilder) -> Self {
-        Self { builder, notes: Notes::default() }
+        Self::of_records(builder, builder.record_reader(InputFormat::Auto))
+    }
+
+    /// For a builder, with what this reads of a record.
+    pub(crate) fn of_records(builder: &'b PromptBuilder, records: RecordReader) -> Self {
+        Self { builder, records, notes: Notes::default() }
     }
 
     /// What was noted.
@@ -48,14 +54,18 @@ impl<'b> Reader<'b> {
     /// # Errors
     /// `TypeError` for what cannot be one; `InputError` for what is not JSON; otherwise as for a line of a file.
     pub(crate) fn object(&mut self, object: &Bound<'_, PyAny>, place: impl Display) -> PyResult<Said> {
+        self.try_object(object, place)?.map_err(|error| of_object(object.py(), &error))
+    }
+
+    /// The same, with an error of the library as it is.
+    pub(crate) fn try_object(&mut self, object: &Bound<'_, PyAny>, place: impl Display) -> PyResult<Result<Said>> {
         let py = object.py();
         let messages = match object.cast_exact::<PyDict>() {
             Ok(record) if record.len() == 1 => record.get_item(intern!(py, "messages"))?,
             _ => None,
         };
         if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object))? {
-            let said = self.record(Conversation::Messages(messages).into(), place);
-            return said.map_err(|error| exception(py, &error));
+            return Ok(self.record(Conversation::Messages(messages).into(), place));
         }
         let json = match keys_to_json(object, is_read)? {
             Some(record) => record,
@@ -66,7 +76,7 @@ impl<'b> Reader<'b> {
             let what = "a conversation is a list of messages, a string, or a dict with messages";
             return Err(PyTypeError::new_err(format!("{what}, not {name}")));
         }
-        self.json(&json.to_string(), place).map_err(|error| of_object(py, &error))
+        Ok(self.json(&json.to_string(), place))
     }
 
     /// A record, as in a line of a file.
@@ -74,7 +84,8 @@ impl<'b> Reader<'b> {
     /// # Errors
     /// As for a line of a file.
     pub(crate) fn json(&mut self, json: &str, place: impl Display) -> Result<Said> {
-        self.record(self.builder.record_reader(InputFormat::Auto).parse(json)?, place)
+        let record = self.records.parse(json)?;
+        self.record(record, place)
     }
 
     /// A record that is read already.

@@ -47,7 +47,7 @@ mod _metatok {
     #[pymodule_export]
     use super::program::main;
     #[pymodule_export]
-    use super::requests::requests;
+    use super::requests::{check_sampling, requests};
     #[pymodule_export]
     use super::task::Task;
     #[pymodule_export]

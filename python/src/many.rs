@@ -120,7 +120,7 @@ impl<I: Iterator<Item = PyResult<Said>>> Chunks<'_, I> {
 }
 
 /// Says of which conversation an exception is, which has none yet.
-fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
+pub(crate) fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
     let value = error.value(py);
     match value.getattr("_at_conversation").and_then(|at| at.call1((number,))) {
         Ok(value) => PyErr::from_value(value),

@@ -52,6 +52,15 @@ pub(crate) fn requests(
     written.or_raise(py)
 }
 
+/// Checks how answers are to be sampled.
+#[pyfunction]
+pub(crate) fn check_sampling(py: Python<'_>, sampling: &Bound<'_, PyAny>) -> PyResult<()> {
+    match to_json(sampling)? {
+        Value::Object(keys) => options(keys, None).map(drop).or_raise(py),
+        _ => Ok(()),
+    }
+}
+
 /// The keys of `sampling` that are not parameters of samples.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -10,6 +10,8 @@ import pytest
 import metatok
 from metatok import PromptBuilder
 
+HI = [{"role": "user", "content": "Hi!"}]
+
 MARS = [44, 695]
 
 
@@ -99,6 +101,17 @@ def test_checks_and_differences(builder: PromptBuilder) -> None:
     diff = builder.diff(other, [[{"role": "user", "content": "Hi!"}]])
     assert diff and (diff.equal, diff.different) == (0, 1) and sum(diff.causes.values()) == 1
     assert not builder.diff(PromptBuilder("demo"))
+
+
+def test_check_and_diff_say_which_conversation_it_is(builder: PromptBuilder) -> None:
+    chat = PromptBuilder(tokenizer="demo", chat_template="{{ messages[0].content }}{{ tools }}")
+    said: list[object] = [HI, {"messages": HI, "tools": [{"type": "function", "function": {"name": "f"}}]}]
+    # What one of them writes is read for both.
+    assert [one.diff(other, said).causes["refused by one"] for one, other in ((chat, builder), (builder, chat))] == [1, 1]
+    with pytest.raises(metatok.InputError) as caught:
+        builder.diff(builder, said)
+    assert caught.value.place["conversation"] == 1
+    assert any("conversation 1" in str(finding) for finding in builder.check(said))
 
 
 def test_a_dialogue_takes_what_is_behind_a_stop_and_its_prompts_are_shown_if_they_can_be(builder: PromptBuilder) -> None:

@@ -32,10 +32,13 @@ OPTIONS = ["--max-out-len", "64", "--temperature", "0.5", "--top-p", "0.9", "--t
 SAMPLED: dict[str, Any] = {"max_tokens": 64, "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 3}
 
 
-@pytest.mark.parametrize("sampled", [False, True])
-def test_vllm_is_asked_as_by_the_command(tmp_path: pathlib.Path, sampled: bool) -> None:
-    request = form("vllm-generate", tmp_path, *(OPTIONS if sampled else []))
-    prompts, params = engines.vllm_inputs(metatok.PromptBuilder("demo"), [HI], **(SAMPLED if sampled else {}))
+@pytest.mark.parametrize(
+    ("options", "sampled"),
+    [([], {}), (OPTIONS, SAMPLED), (["--temperature", "0.5"], {"temperature": 0.5, "top_k": 0})],
+)
+def test_vllm_is_asked_as_by_the_command(tmp_path: pathlib.Path, options: list[str], sampled: dict[str, Any]) -> None:
+    request = form("vllm-generate", tmp_path, *options)
+    prompts, params = engines.vllm_inputs(metatok.PromptBuilder("demo"), [HI], **sampled)
     assert prompts == [{"prompt_token_ids": request["token_ids"]}]
     assert params == request["sampling_params"]
 
@@ -60,6 +63,12 @@ def test_llama_cpp_gets_ids_and_no_stop_ids() -> None:
 def test_what_is_given_overrides() -> None:
     params = engines.sampling(metatok.PromptBuilder("demo"), stop_token_ids=[7], logprobs=1)
     assert params["stop_token_ids"] == [7] and params["logprobs"] == 1
+
+
+@pytest.mark.parametrize("sampled", [{"temperature": -1}, {"top_p": 1.5}, {"seed": -1}])
+def test_no_engine_takes_these_values(sampled: dict[str, Any]) -> None:
+    with pytest.raises(metatok.UsageError):
+        engines.sampling(metatok.PromptBuilder("demo"), **sampled)
 
 
 def test_an_answer_has_a_token() -> None:

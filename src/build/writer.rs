@@ -10,7 +10,7 @@ use crate::build::{MessagesForm, Written};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::render::Omissions;
 use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
@@ -196,7 +196,7 @@ impl IdsForm {
             prompt.spans = None;
         }
         let choice_ids = request.choices.iter().map(|choice| one_token(choice, &self.builder));
-        let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at("column \"choices\"")?;
+        let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at(Place::column("choices"))?;
         let built = BuiltPrompt {
             labels: labels.as_deref(),
             choice_ids: &choice_ids,

@@ -92,7 +92,7 @@ impl Http {
 
     /// Sends a request. Returns the head of the response if its status is 200.
     async fn send(&self, request: reqwest::RequestBuilder) -> std::result::Result<Response, Failure> {
-        let response = timeout(self.idle, request.send()).await.map_err(|_| self.is_silent())?;
+        let response = timeout(self.idle, request.send()).await.map_err(|_| self.silent())?;
         let response = response.map_err(|error| self.failed(&error))?;
         let status = response.status().as_u16();
         if status == 200 {
@@ -152,11 +152,11 @@ impl Http {
     ) -> std::result::Result<Option<bytes::Bytes>, Failure> {
         let chunk = timeout(self.idle.saturating_sub(last_data.elapsed()), response.chunk())
             .await
-            .map_err(|_| self.is_silent())?;
+            .map_err(|_| self.silent())?;
         chunk.map_err(|error| Failure::Broken(format!("the answer was cut off: {}", cause(&error))))
     }
 
-    fn is_silent(&self) -> Failure {
+    fn silent(&self) -> Failure {
         Failure::Broken(format!("the server sent nothing for {}", seconds(self.idle)))
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::builder::PromptBuilder;
 use crate::diff::cause::Cause;
 use crate::diff::pair::{Pair, Prompts};
-use crate::error::Result;
+use crate::error::{Result, Setting};
 use crate::tokenizer::TokenId;
 
 /// How many tokens are shown before and after the first difference.
@@ -28,7 +28,7 @@ pub struct PromptDifference {
 }
 
 impl PromptDifference {
-    pub(super) fn new(pair: &Pair, prompts: &Prompts, cause: Cause) -> Self {
+    pub(super) fn new(pair: &Pair, prompts: &Prompts, cause: Cause, setting_name: fn(&Setting) -> String) -> Self {
         let [our_ids, their_ids] = prompts;
         let at = match prompts {
             [Ok(ours), Ok(theirs)] => ours.iter().zip(theirs).take_while(|(a, b)| a == b).count(),
@@ -39,7 +39,7 @@ impl PromptDifference {
         };
         let after = |builder: &PromptBuilder, ids: &Result<Vec<TokenId>>| match ids {
             Ok(ids) => tokens(builder, &ids[at..ids.len().min(at + SHOWN)]),
-            Err(error) => vec![error.to_string()],
+            Err(error) => vec![error.display_with(&setting_name).to_string()],
         };
         let before = our_ids.as_ref().map_or(Vec::new(), |ids| tokens(&pair.ours, &ids[at.saturating_sub(SHOWN)..at]));
         Self { cause, at, before, ours: after(&pair.ours, our_ids), theirs: after(&pair.theirs, their_ids) }

@@ -26,6 +26,7 @@ pub use difference::PromptDifference;
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::dataset::{InputFormat, ReadsFor, RecordReader};
+use crate::error::Setting;
 use crate::import::{ContentKind, generated};
 use pair::Pair;
 
@@ -40,6 +41,7 @@ pub struct Diff {
     refused: u64,
     causes: BTreeMap<Cause, u64>,
     first: BTreeMap<Cause, PlacedDifference>,
+    setting_name: fn(&Setting) -> String,
 }
 
 /// A difference, and the conversation that has it.
@@ -55,7 +57,21 @@ pub struct PlacedDifference {
 impl Diff {
     /// A comparison of two builders that has not seen a conversation yet.
     pub fn new(ours: PromptBuilder, theirs: PromptBuilder) -> Self {
-        Self { pair: Pair { ours, theirs }, equal: 0, refused: 0, causes: BTreeMap::new(), first: BTreeMap::new() }
+        Self {
+            pair: Pair { ours, theirs },
+            equal: 0,
+            refused: 0,
+            causes: BTreeMap::new(),
+            first: BTreeMap::new(),
+            setting_name: Setting::to_string,
+        }
+    }
+
+    /// Sets how the reasons of refusals name settings.
+    #[must_use]
+    pub fn setting_name(mut self, name: fn(&Setting) -> String) -> Self {
+        self.setting_name = name;
+        self
     }
 
     /// Reads records of this format with all that one of them writes.
@@ -85,7 +101,7 @@ impl Diff {
                 *self.causes.entry(cause).or_default() += 1;
                 self.first.entry(cause).or_insert_with(|| PlacedDifference {
                     place: place.to_string(),
-                    difference: PromptDifference::new(&self.pair, &prompts, cause),
+                    difference: PromptDifference::new(&self.pair, &prompts, cause, self.setting_name),
                 });
                 return false;
             }

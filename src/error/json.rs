@@ -21,6 +21,8 @@ impl Serialize for Error {
             #[serde(skip_serializing_if = "Option::is_none")]
             key: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            column: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             message_index: Option<usize>,
         }
         let fields = Fields {
@@ -31,6 +33,7 @@ impl Serialize for Error {
             file: self.file(),
             line: self.line(),
             key: self.key(),
+            column: self.column(),
             message_index: self.message_index(),
         };
         fields.serialize(serializer)

@@ -173,6 +173,14 @@ impl Error {
         })
     }
 
+    /// The column of a row.
+    pub fn column(&self) -> Option<&str> {
+        self.0.places.iter().find_map(|place| match place {
+            Place::Column(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// The message of a conversation or the item of a prompt list, counted from 0.
     pub fn message_index(&self) -> Option<usize> {
         self.0.places.iter().find_map(|place| match place {

@@ -59,17 +59,22 @@ impl PreparedDataset {
         record: RawRecord<'_>,
         choice: &PromptChoice<'_>,
     ) -> Result<ChosenPrompt> {
-        let row = self.chosen_row(record, choice.row)?;
+        let pick = self.first_pick(choice.row);
+        let row = self.chosen_row(record, pick)?;
         let examples = self.examples_of(choice.row)?;
         let (conversation, turn) = match self.dataset.inferencer.kind.has_turns() {
-            true => self.chosen_turn(builder, &row, examples, choice)?,
+            true => self.chosen_turn(builder, &row, pick, examples, choice)?,
             false => (self.labeled(builder, &row, examples, choice.label)?, None),
         };
         Ok(ChosenPrompt { conversation, turn, warning: self.warning(&row) })
     }
 
-    fn chosen_row<'r>(&self, record: RawRecord<'r>, number: usize) -> Result<Cow<'r, Row>> {
-        let pick = PickedRow { repeat: (self.dataset.repeats.times() > 1).then_some(0), ..PickedRow::once(number) };
+    /// A row the first time that it comes.
+    fn first_pick(&self, row: usize) -> PickedRow {
+        PickedRow { repeat: (self.dataset.repeats.times() > 1).then_some(0), ..PickedRow::once(row) }
+    }
+
+    fn chosen_row<'r>(&self, record: RawRecord<'r>, pick: PickedRow) -> Result<Cow<'r, Row>> {
         let no_answer = || {
             let what = "there is no answer to this row, or an error in its place";
             let way_out = way_out!["choose another row with ", Setting::PROMPT];
@@ -89,11 +94,12 @@ impl PreparedDataset {
         &self,
         builder: &PromptBuilder,
         row: &Row,
+        pick: PickedRow,
         examples: Examples,
         choice: &PromptChoice<'_>,
     ) -> Result<(Conversation, Option<ViewTurn>)> {
         let plan = self.plan(row, examples, &mut self.prompter(), tokens(builder))?;
-        let key = self.kept.key(row, PickedRow::once(choice.row))?;
+        let key = self.kept.key(row, pick)?;
         let needs_answers = plan.needs_answers();
         let strip_thoughts = choice.answers.is_some_and(ModelAnswers::strips_thoughts);
         let mut turns = builder.turns(plan).strip_thoughts(strip_thoughts);

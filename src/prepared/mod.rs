@@ -125,7 +125,7 @@ impl PreparedDataset {
         }
         train.iter_mut().try_for_each(|row| dataset.derive(row)).at(Setting::TRAIN)?;
         let train = dataset.train_rows(train)?;
-        // Errors in the templates are reported before anything is read.
+        // Errors in the templates are reported before the input is read.
         let train: Arc<[Row]> = train.into();
         let dataset = Arc::new(dataset);
         let prompter = RowPrompter::new(Arc::clone(&dataset), Arc::clone(&train))?;

@@ -81,8 +81,8 @@ impl RunOptions {
 }
 
 fn with_sampling(fingerprint: Fingerprint, sampling: &Sampling) -> Fingerprint {
-    let Sampling { temperature, top_p, top_k, repetition_penalty, seed, .. } = *sampling;
-    let mut fingerprint = fingerprint.with("temperature", temperature).with("top_p", top_p).with("seed", seed);
+    let Sampling { temperature, top_p, top_k, repetition_penalty, .. } = *sampling;
+    let mut fingerprint = fingerprint.with("temperature", temperature).with("top_p", top_p);
     if let Some(top_k) = top_k {
         fingerprint = fingerprint.with("top_k", top_k.get());
     }
@@ -99,6 +99,7 @@ impl AnsweredBy<'_> {
             Self::Engine { files, device } => {
                 let digests = files.iter().map(|path| digest_of_file(path)).collect::<Result<Vec<_>>>()?;
                 fingerprint
+                    .with("seed", options.sampling.seed)
                     .with("weights", digests)
                     .with("device", device)
                     .with("batch_size", options.batch_size.get())
@@ -106,11 +107,17 @@ impl AnsweredBy<'_> {
                     .with("kv_cache", "per-sequence")
             }
             #[cfg(feature = "http")]
-            Self::Server(client) => fingerprint
-                .with("engine", client.protocol().name)
-                .with("served_model_name", client.notes().served.model.as_deref().unwrap_or_default())
-                .with("params", serde_json::Value::Object(options.request.params.clone()))
-                .with("keep_raw", client.keeps_raw()),
+            Self::Server(client) => {
+                let fingerprint = fingerprint
+                    .with("engine", client.protocol().name)
+                    .with("served_model_name", client.notes().served.model.as_deref().unwrap_or_default())
+                    .with("params", serde_json::Value::Object(options.request.params.clone()))
+                    .with("keep_raw", client.keeps_raw());
+                match options.request.seed {
+                    Some(seed) => fingerprint.with("seed", seed),
+                    None => fingerprint,
+                }
+            }
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Request
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "dynamo",
     about: "Bodies of NVIDIA Dynamo's /v1/completions",
-    ending: "jsonl",
+    extension: "jsonl",
     // The server rejects unknown keys.
     accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(Dynamo::new(builder, options.request)?))),

@@ -20,7 +20,7 @@ use crate::tokenizer::TokenId;
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "llama-cpp",
     about: "Bodies of llama.cpp's /completion",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts::REQUEST,
     open: Some(|builder, options| Ok(Sink::lines(LlamaCpp::new(builder, options.request)?))),
 };

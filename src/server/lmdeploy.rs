@@ -17,7 +17,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Request
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "lmdeploy",
     about: "Bodies of LMDeploy's /generate",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts::REQUEST,
     open: Some(|builder, options| Ok(Sink::lines(Lmdeploy::new(builder, options.request)?))),
 };
@@ -50,7 +50,7 @@ impl Lmdeploy {
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "LMDeploy ignores a stop string that is more than one token; trimming cuts at it";
-        Ok(Self { requests: requests.string_prompts_warning(what) })
+        Ok(Self { requests: requests.warn_of_strings(what) })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Request
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "openai",
     about: "Bodies of /v1/completions with OpenAI's keys only",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(OpenAi::new(builder, options.request)?))),
 };

@@ -62,7 +62,7 @@ impl Requests {
     }
 
     /// Adds a warning about stop strings, if there are any.
-    pub(super) fn string_prompts_warning(mut self, what: &str) -> Self {
+    pub(super) fn warn_of_strings(mut self, what: &str) -> Self {
         if self.has_stop && !self.options.params.contains_key("stop") {
             self.warnings.push(Warning::new("stop-strings", what));
         }
@@ -82,7 +82,7 @@ impl Requests {
             return self;
         }
         let name = self.engine.name;
-        self.string_prompts_warning(&format!(
+        self.warn_of_strings(&format!(
             "{name} answers 400 to a request with more than {most} stop strings, and there are {count}"
         ))
     }

@@ -25,7 +25,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Request
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "sglang",
     about: "Bodies of SGLang's /generate",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts { scores: true, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(Sglang::new(builder, options.request)?))),
 };

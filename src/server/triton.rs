@@ -21,7 +21,7 @@ use crate::tokenizer::TokenId;
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "triton",
     about: "Tensors as JSON for Triton's tensorrt_llm model",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts { columns: false, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(Triton::new(builder, options.request)?))),
 };
@@ -84,7 +84,7 @@ impl Triton {
         options.params.iter().try_for_each(|(name, value)| check_input(name, value))?;
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "Triton's tensors have no stop strings; trimming cuts at them";
-        let requests = requests.string_prompts_warning(what);
+        let requests = requests.warn_of_strings(what);
         Ok(Self { requests, stop_token_ids: builder.stop().stop_token_ids().collect() })
     }
 

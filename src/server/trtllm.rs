@@ -13,7 +13,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Request
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "trtllm",
     about: "Bodies of TensorRT-LLM's /v1/completions",
-    ending: "jsonl",
+    extension: "jsonl",
     // The server rejects unknown keys.
     accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(TrtLlm::new(builder, options.request)?))),
@@ -54,7 +54,7 @@ impl TrtLlm {
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "TensorRT-LLM looks for the ids of a stop string, and misses the string if the model writes it with other ids";
-        Ok(Self { requests: requests.string_prompts_warning(what) })
+        Ok(Self { requests: requests.warn_of_strings(what) })
     }
 }
 

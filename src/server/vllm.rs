@@ -14,7 +14,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Request
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "vllm",
     about: "Bodies of vLLM's /v1/completions",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts { scores: true, served_model_name: true, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(Vllm::new(builder, options.request)?))),
 };

@@ -15,7 +15,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Request
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "vllm-generate",
     about: "Bodies of vLLM's /inference/v1/generate",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts { scores: true, served_model_name: true, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(VllmGenerate::new(builder, options.request)?))),
 };

@@ -2,27 +2,26 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Cursor, Write as _};
+use std::io::{self, BufWriter, Write as _};
 
-use ndarray::{Array1, Ix1, OwnedRepr};
-use ndarray_npy::{NpzReader, NpzWriter, ReadNpyExt, WriteNpyExt};
+use ndarray_npy::{NpzWriter, WriteNpyExt};
 use safetensors::tensor::TensorInfo;
-use safetensors::{Dtype, SafeTensorError, SafeTensors};
+use safetensors::{Dtype, SafeTensorError};
 use serde::Serialize;
 
 use crate::batch::Padding;
 use crate::builder::PromptBuilder;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::sink::file::{FILE, METADATA, Origin, not_ours};
-use crate::sink::padded::{JsonArray, NPY_MAGIC, Padded};
+use crate::sink::file::{FILE, METADATA, Origin};
+use crate::sink::padded::{JsonArray, Padded};
 use crate::sink::{Accepts, FileSink, FormOptions, OutputForm, PromptSpool, Sink};
 use crate::tokenizer::TokenId;
 
 pub(crate) const NPZ_FORM: OutputForm = OutputForm {
     name: "npz",
     about: "One file of NumPy arrays: input_ids and attention_mask, padded",
-    ending: "npz",
+    extension: "npz",
     accepts: ACCEPTS,
     open: Some(|builder, options| open(ArrayFormat::Npz, builder, options)),
 };
@@ -30,7 +29,7 @@ pub(crate) const NPZ_FORM: OutputForm = OutputForm {
 pub(crate) const NPY_FORM: OutputForm = OutputForm {
     name: "npy",
     about: "The same arrays one after the other in a plain NumPy file",
-    ending: "npy",
+    extension: "npy",
     accepts: ACCEPTS,
     open: Some(|builder, options| open(ArrayFormat::Npy, builder, options)),
 };
@@ -38,7 +37,7 @@ pub(crate) const NPY_FORM: OutputForm = OutputForm {
 pub(crate) const SAFETENSORS_FORM: OutputForm = OutputForm {
     name: "safetensors",
     about: "The same arrays as safetensors",
-    ending: "safetensors",
+    extension: "safetensors",
     accepts: ACCEPTS,
     open: Some(|builder, options| open(ArrayFormat::Safetensors, builder, options)),
 };
@@ -59,7 +58,7 @@ fn open(format: ArrayFormat, builder: &PromptBuilder, options: FormOptions) -> R
 const BUFFER: usize = 1 << 18;
 
 /// Readers of safetensors refuse a longer header.
-const LONGEST_HEADER: usize = 100_000_000;
+pub(super) const LONGEST_HEADER: usize = 100_000_000;
 
 /// A file format for arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,38 +165,4 @@ fn safetensors(padded: Padded<'_>, metadata: &Metadata<'_>, mut out: BufWriter<&
     out.write_all(&header)?;
     arrays.iter().try_for_each(|(_, array)| array.write(&mut out))?;
     out.flush()
-}
-
-/// The metadata of a file of arrays, as JSON.
-///
-/// # Errors
-/// [`ErrorKind::Parse`] if the bytes are not such a file.
-pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
-    let name = match format {
-        ArrayFormat::Npz => ".npz",
-        ArrayFormat::Npy => ".npy",
-        ArrayFormat::Safetensors => ".safetensors",
-    };
-    let parse = |what: &dyn std::fmt::Display| ErrorKind::Parse(format!("this is not a {name} file: {what}"));
-    match format {
-        ArrayFormat::Npz => {
-            let mut file = NpzReader::new(Cursor::new(bytes)).map_err(|error| parse(&error))?;
-            let json: Array1<u8> =
-                file.by_name::<OwnedRepr<u8>, Ix1>(&format!("{METADATA}.npy")).map_err(|_| not_ours())?;
-            Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
-        }
-        ArrayFormat::Npy => {
-            // The last array of the file.
-            let mut starts = memchr::memmem::rfind_iter(bytes, NPY_MAGIC).peekable();
-            starts.peek().ok_or_else(|| parse(&"it does not begin like one"))?;
-            // Its own bytes may look like the begin of another.
-            let json = starts.find_map(|start| Array1::<u8>::read_npy(&bytes[start..]).ok()).ok_or_else(not_ours)?;
-            Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
-        }
-        ArrayFormat::Safetensors => {
-            let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| parse(&error))?;
-            let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA));
-            Ok(json.cloned().ok_or_else(not_ours)?)
-        }
-    }
 }

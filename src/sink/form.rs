@@ -17,8 +17,8 @@ pub struct OutputForm {
     pub name: &'static str,
     /// A description of one line.
     pub about: &'static str,
-    /// The extensions of its files, without the dot.
-    pub ending: &'static str,
+    /// The extension of its files, without the dot.
+    pub extension: &'static str,
     /// What it can write.
     pub accepts: Accepts,
     /// None if a form has no token ids: messages, which [`MessagesJsonl`](crate::sink::MessagesJsonl) writes.

@@ -10,7 +10,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, w
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "ids",
     about: "Token ids with everything known about a prompt",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts { details: true, scores: true, ..Accepts::LINE },
     open: Some(|builder, options| Ok(Sink::lines(Jsonl::new(builder, options.attention_mask)))),
 };

@@ -12,7 +12,7 @@ use crate::sink::{Accepts, OutputForm};
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "messages",
     about: "OpenAI-style messages, for a server that applies the template itself",
-    ending: "jsonl",
+    extension: "jsonl",
     accepts: Accepts { scores: true, ..Accepts::LINE },
     open: None,
 };

@@ -1,10 +1,14 @@
 //! The metadata of a file of prompts, by the extension of its name.
 
+#[cfg(any(feature = "arrays", feature = "arrow"))]
+use std::fs::File;
 use std::path::Path;
 
 use crate::error::Result;
 #[cfg(feature = "arrays")]
-use crate::sink::arrays::{self, ArrayFormat};
+use crate::sink::array_metadata::array_metadata;
+#[cfg(feature = "arrays")]
+use crate::sink::arrays::ArrayFormat;
 #[cfg(feature = "arrow")]
 use crate::sink::table::{self, TableFormat};
 
@@ -15,15 +19,15 @@ use crate::sink::table::{self, TableFormat};
 pub fn metadata(path: &Path) -> Result<Option<String>> {
     match path.extension().and_then(|extension| extension.to_str()) {
         #[cfg(feature = "arrays")]
-        Some("npz") => arrays::metadata(ArrayFormat::Npz, &std::fs::read(path)?).map(Some),
+        Some("npz") => array_metadata(ArrayFormat::Npz, File::open(path)?).map(Some),
         #[cfg(feature = "arrays")]
-        Some("npy") => arrays::metadata(ArrayFormat::Npy, &std::fs::read(path)?).map(Some),
+        Some("npy") => array_metadata(ArrayFormat::Npy, File::open(path)?).map(Some),
         #[cfg(feature = "arrays")]
-        Some("safetensors") => arrays::metadata(ArrayFormat::Safetensors, &std::fs::read(path)?).map(Some),
+        Some("safetensors") => array_metadata(ArrayFormat::Safetensors, File::open(path)?).map(Some),
         #[cfg(feature = "arrow")]
-        Some("arrow") => table::metadata(TableFormat::Arrow, std::fs::read(path)?).map(Some),
+        Some("arrow") => table::metadata(TableFormat::Arrow, File::open(path)?).map(Some),
         #[cfg(feature = "arrow")]
-        Some("parquet") => table::metadata(TableFormat::Parquet, std::fs::read(path)?).map(Some),
+        Some("parquet") => table::metadata(TableFormat::Parquet, File::open(path)?).map(Some),
         _ => Ok(None),
     }
 }

@@ -17,6 +17,8 @@
 
 mod accepts;
 #[cfg(feature = "arrays")]
+mod array_metadata;
+#[cfg(feature = "arrays")]
 pub(crate) mod arrays;
 mod digits;
 #[cfg(any(feature = "arrays", feature = "arrow"))]

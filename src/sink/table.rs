@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Cursor, Write as _};
+use std::io::{self, BufReader, BufWriter, Write as _};
 use std::sync::Arc;
 
 use arrow_array::builder::{ArrayBuilder as _, Int64Builder, ListBuilder, StringBuilder};
@@ -27,7 +27,7 @@ use crate::sink::{FileSink, OutputForm, PromptRecord, PromptSpool, Sink};
 pub(crate) const ARROW_FORM: OutputForm = OutputForm {
     name: "arrow",
     about: "One table, a row for each prompt, as Arrow's IPC file",
-    ending: "arrow",
+    extension: "arrow",
     accepts: FILE,
     open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Arrow, options.fingerprint)))),
 };
@@ -35,7 +35,7 @@ pub(crate) const ARROW_FORM: OutputForm = OutputForm {
 pub(crate) const PARQUET_FORM: OutputForm = OutputForm {
     name: "parquet",
     about: "The same table as Parquet",
-    ending: "parquet",
+    extension: "parquet",
     accepts: FILE,
     open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Parquet, options.fingerprint)))),
 };
@@ -199,17 +199,17 @@ fn parquet(
 /// The metadata of a table, as JSON.
 ///
 /// # Errors
-/// [`ErrorKind::Parse`] if the bytes are not such a file.
-pub(crate) fn metadata(format: TableFormat, bytes: Vec<u8>) -> Result<String> {
+/// [`ErrorKind::Parse`] if it is not such a file.
+pub(crate) fn metadata(format: TableFormat, file: File) -> Result<String> {
     let parse = |name: &str, what: String| ErrorKind::Parse(format!("this is not {name} file: {what}"));
     let found = match format {
         TableFormat::Arrow => {
-            let file = FileReader::try_new(Cursor::new(bytes), None);
+            let file = FileReader::try_new(BufReader::new(file), None);
             let file = file.map_err(|error| parse("an Arrow", error.to_string()))?;
             file.schema().metadata().get(METADATA).cloned()
         }
         TableFormat::Parquet => {
-            let file = SerializedFileReader::new(bytes::Bytes::from(bytes));
+            let file = SerializedFileReader::new(file);
             let file = file.map_err(|error| parse("a Parquet", error.to_string()))?;
             let pairs = file.metadata().file_metadata().key_value_metadata();
             let pair = pairs.into_iter().flatten().find(|pair| pair.key == METADATA);

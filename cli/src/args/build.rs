@@ -75,7 +75,7 @@ pub(crate) struct BuildArgs {
     pub(crate) attention_mask: bool,
 
     /// The model's name at the server, for requests that name it
-    #[arg(long, alias = "served-model", value_name = "NAME", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) served_model_name: Option<String>,
 
     /// Side on which arrays are padded

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::args::{complete, content, heading};
+use crate::args::{ReadArgs, complete, content, heading, input_format, mode};
 use metatok::Mode;
 use metatok::builder::ContentTrust;
+use metatok::dataset::records::InputFormat;
 
 #[derive(clap::Args)]
 #[command(
@@ -42,12 +43,21 @@ pub(crate) struct DiffArgs {
     pub(crate) with: Option<String>,
 
     /// Prompts to continue (gen) or texts to score (ppl)
-    #[arg(long, value_name = "gen|ppl", default_value = "gen", help_heading = heading::PROMPT)]
+    #[arg(long, value_parser = mode(), value_name = "gen|ppl", default_value = "gen", hide_possible_values = true, help_heading = heading::PROMPT)]
     pub(crate) mode: Mode,
 
     /// Whether contents may write control tokens
     #[arg(long, value_parser = content(), default_value = "data", value_name = "data|trusted", hide_possible_values = true, help_heading = heading::PROMPT)]
     pub(crate) content: ContentTrust,
+
+    /// Format of a conversation
+    ///
+    /// auto recognizes it by its keys.
+    #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", help_heading = heading::INPUT, hide_possible_values = true)]
+    pub(crate) input_format: InputFormat,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
 
     /// Print JSON
     #[arg(long, help_heading = heading::OUTPUT)]

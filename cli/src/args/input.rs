@@ -1,6 +1,6 @@
 //! The arguments for the contents of prompts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
@@ -178,6 +178,13 @@ impl InputArgs {
         Shape { columns: self.columns.as_deref(), field: self.field.as_deref() }
     }
 
+    /// Further files that are read, each with its option.
+    pub(crate) fn other_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let rows = [("--train", self.train.as_deref()), ("--neighbours", self.neighbours.as_deref())];
+        let judged = self.judge.iter().map(|path| ("--judge", path.as_path()));
+        rows.into_iter().filter_map(|(option, path)| Some((option, path?))).chain(judged)
+    }
+
     /// The options of a dataset, in addition to its file.
     pub(crate) fn dataset_options(&self) -> DatasetOptions {
         let Self { max_seq_len, max_out_len, strip_thoughts, compat, arrow_compat, strict, max_row_bytes, .. } = *self;
@@ -224,6 +231,13 @@ pub(crate) struct AnswersArgs {
     /// dialogue is built up to its first turn without an answer.
     #[arg(long, value_name = "FILE", requires = "dataset", conflicts_with = "judge", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
+}
+
+impl AnswersArgs {
+    /// The file, with its option.
+    pub(crate) fn file(&self) -> Option<(&'static str, &Path)> {
+        Some(("--answers", self.answers.as_deref()?))
+    }
 }
 
 /// No context is longer, by far.

@@ -38,7 +38,7 @@ pub(crate) use import::ImportArgs;
 pub(crate) use input::{AnswersArgs, InputArgs, ReadArgs, Shape, input_format};
 pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
-pub(crate) use prompt::{PromptArgs, StopArgs, TemplateArgs, content, special_tokens};
+pub(crate) use prompt::{PromptArgs, StopArgs, TemplateArgs, content, mode, special_tokens};
 pub(crate) use reject::RejectArgs;
 pub(crate) use request::{RequestArgs, RunIdArgs};
 pub(crate) use run::RunArgs;

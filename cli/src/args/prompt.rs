@@ -115,7 +115,7 @@ fn stop_string(text: &str) -> Result<String, &'static str> {
     if text.is_empty() { Err("an empty string would end every answer before it begins") } else { Ok(text.to_owned()) }
 }
 
-fn mode() -> impl TypedValueParser<Value = Mode> {
+pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
     let names = [
         PossibleValue::new("gen").alias("generate").help("Prompts to continue: the last answer is left to the model"),
         PossibleValue::new("ppl").alias("score").help("Whole texts to score"),

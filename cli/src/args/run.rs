@@ -43,7 +43,7 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "url", hide_short_help = true)]
     pub(crate) generation_config: bool,
 
-    /// Where to run: cpu, or cuda:N
+    /// Device to run on: cpu, cuda, or cuda:N
     #[arg(long, default_value = "cpu", value_name = "DEVICE", hide_short_help = true)]
     pub(crate) device: String,
 

@@ -55,7 +55,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "S", requires = "url", default_value = "300", value_parser = seconds, hide_short_help = true)]
     pub(crate) idle_timeout: std::time::Duration,
 
-    /// How often to send a failed request again
+    /// How many times to send a failed request again
     ///
     /// metatok repeats a request after a broken connection, an invalid answer, or a status of 408 or 5xx.
     #[arg(long, value_name = "N", requires = "url", default_value_t = 5, hide_short_help = true)]

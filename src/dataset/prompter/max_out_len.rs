@@ -31,7 +31,7 @@ impl MaxOutLen {
     /// A row's limit. Its column only counts if it is an input column.
     pub(crate) fn of_row(row: &Row, input_columns: &[String]) -> Result<Self> {
         let is_input = input_columns.iter().any(|column| column == COLUMN);
-        Self::new(row.get(COLUMN).filter(|_| is_input)).at(format_args!("column {COLUMN:?}"))
+        Self::new(row.get(COLUMN).filter(|_| is_input)).at(Place::column(COLUMN))
     }
 
     fn new(value: Option<&Value>) -> Result<Self> {
