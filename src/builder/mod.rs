@@ -26,7 +26,7 @@ mod stops;
 mod text_encoder;
 
 use std::fmt;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use aho_corasick::AhoCorasick;
@@ -101,6 +101,8 @@ struct Shortcut {
     /// With what the template looks for in content, and then may do anything.
     builder: OnceLock<(PromptBuilder, AhoCorasick)>,
     built: AtomicU64,
+    /// Whether it gave other ids after all, and is not used any more.
+    is_wrong: AtomicBool,
 }
 
 /// What a shortcut is made of.

@@ -79,6 +79,9 @@ impl Session {
     ) -> Result<bool> {
         let shortcut = &self.builder.shared.shortcut;
         let Some((builder, sought)) = shortcut.builder.get() else { return Ok(false) };
+        if shortcut.is_wrong.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
         let needs_template = detail.needs_origins() || self.builder.continue_final_message;
         if needs_template || !is_plain_chat(conversation, self.builder.mode(), sought) {
             return Ok(false);
@@ -97,6 +100,7 @@ impl Session {
                 // Were it refused here, which conversations are built would depend on which are compared.
                 Err(error) => format!("builds this conversation, which the chat template refuses ({error})"),
             };
+            self.builder.shared.shortcut.is_wrong.store(true, Ordering::Relaxed);
             return Err(ErrorKind::MetaTemplateDiffers(differs).into());
         }
         Ok(true)

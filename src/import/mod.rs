@@ -22,6 +22,7 @@ mod fit;
 mod imported;
 mod model_file;
 mod probe;
+mod unusual;
 mod verify;
 
 pub use accelerate::{WORTH_ACCELERATING, accelerate};

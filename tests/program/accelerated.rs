@@ -9,8 +9,8 @@ pub(crate) fn tests() -> Tests {
     tests![a_chat_template_is_left_only_where_the_ids_stay, what_is_refused_depends_on_nothing_else]
 }
 
-/// Chats longer than those that imported templates are verified on are written in another way.
-const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 20 else '?' }}\n{{ m.content }}\
+/// Chats longer than those that the meta template was compared on are written in another way.
+const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 9 * 9 else '?' }}\n{{ m.content }}\
                         <|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
 fn chat(messages: usize) -> String {
@@ -28,7 +28,7 @@ fn a_chat_template_is_left_only_where_the_ids_stay() {
     fs::write(at.join("t.jinja"), TEMPLATE).expect("written");
     let short = chat(3).repeat(1500);
     fs::write(at.join("short.jsonl"), &short).expect("written");
-    fs::write(at.join("long.jsonl"), short + &chat(21).repeat(1500)).expect("written");
+    fs::write(at.join("long.jsonl"), short + &chat(91).repeat(600)).expect("written");
     let build = |file: &str, more: &[&str]| {
         let args = [&["build", "-t", "demo", "--chat-template", "t.jinja", file][..], more].concat();
         metatok(at, &args).output().expect("the program runs")

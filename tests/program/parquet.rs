@@ -8,7 +8,12 @@ use crate::program::METATOK;
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
-    tests![every_kind_of_column_in_its_order, a_file_that_is_none, a_file_at_which_the_library_panics]
+    tests![
+        every_kind_of_column_in_its_order,
+        times_and_decimals_as_python_writes_them,
+        a_file_that_is_none,
+        a_file_at_which_the_library_panics
+    ]
 }
 
 fn build(dataset: &str, rows: &Path) -> Output {
@@ -33,6 +38,24 @@ fn every_kind_of_column_in_its_order() {
             r#"{"id":1,"messages":[{"role":"user","content":"Is, it?|None|1.0|[]|{'k': 2, 'b': '\"'}|False"}]}"#,
             "\n",
         ),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn times_and_decimals_as_python_writes_them() {
+    let dataset = r#"infer_cfg = { prompt_template = { template = "{at}|{days}|{time}|{fine}|{ms}|{whole}|{part}|{key}|{inner}" } }"#;
+    let output = build(dataset, &root().join("tests/data/times.parquet"));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let found: Vec<&str> = stdout.lines().filter_map(|line| line.split("\"content\":\"").nth(1)).collect();
+    let expected = [
+        "2020-01-02 03:04:05|['2020-01-02 03:04:05']|01:02:03|01:02:03|01:02:03|42|1.50|5e51933a-6840-4069-acad-741b8d374e53|{'n': 1, 'at': '2020-01-02 03:04:05'}",
+        "2020-01-02 03:04:05.123456789|['2020-01-02 03:04:05.123456789', None]|01:02:03.000001|00:00:00.000000001|01:02:03.001000|-7|-0.05|5e51933a-6840-4069-acad-741b8d374e53|{'n': 2, 'at': None}",
+        "None|[]|00:00:00|None|None|0|100.00|5e51933a-6840-4069-acad-741b8d374e53|None",
+    ];
+    assert_eq!(
+        found,
+        expected.map(|content| format!("{content}\"}}]}}")),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );

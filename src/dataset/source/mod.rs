@@ -11,6 +11,8 @@ mod lines;
 mod nesting;
 mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_meaning;
+#[cfg(feature = "parquet")]
 mod parquet_row;
 mod raw_record;
 mod records;

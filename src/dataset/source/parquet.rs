@@ -15,18 +15,23 @@ pub(super) fn open(_: File) -> Result<TableRows> {
 
 #[cfg(feature = "parquet")]
 pub(super) fn open(file: File) -> Result<TableRows> {
-    use parquet::file::reader::SerializedFileReader;
     use std::io;
 
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+
+    use crate::dataset::source::parquet_meaning::Meaning;
     use crate::dataset::source::parquet_row;
     use crate::error::ErrorKind;
     use crate::panics::caught;
 
-    let parse = |error: parquet::errors::ParquetError| ErrorKind::Parse(error.to_string());
-    let opened =
-        caught(|| SerializedFileReader::new(file).map(|file| (parquet_row::may_be_deep(&file), file.into_iter())));
-    let (may_be_deep, mut rows) = opened.map_err(ErrorKind::Parse)?.map_err(parse)?;
-    let mut next = move || rows.next().map(|row| Ok(parquet_row::row(row.map_err(io::Error::other)?, may_be_deep)));
+    let open = || -> Result<_> {
+        let file = SerializedFileReader::new(file).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+        let meaning = Meaning::of_schema(file.metadata().file_metadata().schema())?;
+        Ok((meaning, parquet_row::may_be_deep(&file), file.into_iter()))
+    };
+    let (meaning, may_be_deep, mut rows) = caught(open).map_err(ErrorKind::Parse)??;
+    let row = move |row| parquet_row::row(row, &meaning, may_be_deep);
+    let mut next = move || rows.next().map(|next| Ok(row(next.map_err(io::Error::other)?)));
     Ok(Box::new(std::iter::from_fn(move || {
         caught(&mut next).unwrap_or_else(|panicked| Some(Err(io::Error::other(panicked))))
     })))

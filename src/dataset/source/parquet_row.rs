@@ -1,7 +1,8 @@
 //! Rows of Parquet files as rows of a dataset: what JSON lacks, such as dates and decimals, is text.
 
-use jiff::Timestamp;
+use jiff::civil::Time;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use parquet::file::reader::FileReader;
 use parquet::record::{Field, Row as ParquetRow};
 use parquet::schema::types::Type;
@@ -9,6 +10,7 @@ use serde::Deserialize;
 
 use crate::dataset::rows::{Entries, Row, Value};
 use crate::dataset::source::nesting::DEEPEST;
+use crate::dataset::source::parquet_meaning::Meaning;
 use crate::dataset::source::{BadRow, check_nesting};
 
 /// Whether rows may be nested too deeply: a repeated group is a list of dicts.
@@ -21,11 +23,11 @@ fn depth(schema: &Type) -> usize {
     1 + of_fields.iter().map(|field| depth(field)).max().unwrap_or_default()
 }
 
-/// The row, or the error in it.
-pub(super) fn row(row: ParquetRow, may_be_deep: bool) -> Result<Row, BadRow> {
-    let columns = row.into_columns().into_iter().map(|(name, field)| match field {
+/// The row with columns of these meanings, or the error in it.
+pub(super) fn row(row: ParquetRow, meaning: &Meaning, may_be_deep: bool) -> Result<Row, BadRow> {
+    let columns = row.into_columns().into_iter().enumerate().map(|(at, (name, field))| match field {
         Field::Str(text) => (name, Value::Text(text)),
-        other => (name, value(&other)),
+        other => (name, value(&other, meaning.of_field(at))),
     });
     let row = Row::from(columns.collect::<Entries<Value>>());
     if may_be_deep { not_too_deep(row) } else { Ok(row) }
@@ -39,35 +41,70 @@ fn not_too_deep(row: Row) -> Result<Row, BadRow> {
     }
 }
 
-fn value(field: &Field) -> Value {
+fn value(field: &Field, meaning: &Meaning) -> Value {
     match field {
         Field::Str(text) => Value::Text(text.clone()),
         Field::Group(row) => {
-            let entries = row.get_column_iter().map(|(name, field)| (name.clone(), value(field)));
+            let fields = row.get_column_iter().enumerate();
+            let entries = fields.map(|(at, (name, field))| (name.clone(), value(field, meaning.of_field(at))));
             let entries: Entries<Value> = entries.collect();
             Value::Dict(entries.entries.into_iter().map(|(name, value)| (Value::Text(name), value)).collect())
         }
-        Field::ListInternal(list) => Value::List(list.elements().iter().map(value).collect()),
+        Field::ListInternal(list) => {
+            Value::List(list.elements().iter().map(|item| value(item, meaning.of_items())).collect())
+        }
         // JSON has neither NaN nor infinities.
         Field::Float16(number) => Value::Float(f64::from(*number)),
         Field::Float(number) => Value::Float(f64::from(*number)),
         Field::Double(number) => Value::Float(*number),
+        Field::Bytes(bytes) if *meaning == Meaning::Uuid => Value::Text(uuid(bytes.data())),
         // Some writers do not say which bytes are text.
         Field::Bytes(bytes) if str::from_utf8(bytes.data()).is_ok() => {
             Value::Text(String::from_utf8_lossy(bytes.data()).into_owned())
         }
-        Field::TimestampMillis(at) => time(Timestamp::from_millisecond(*at), field),
-        Field::TimestampMicros(at) => time(Timestamp::from_microsecond(*at), field),
+        Field::Long(at) if *meaning == Meaning::TimestampNanos => {
+            timestamp(Timestamp::from_nanosecond(i128::from(*at)), field)
+        }
+        Field::TimestampMillis(at) => timestamp(Timestamp::from_millisecond(*at), field),
+        Field::TimestampMicros(at) => timestamp(Timestamp::from_microsecond(*at), field),
+        Field::Long(at) if *meaning == Meaning::TimeNanos => time(SignedDuration::from_nanos(*at)),
+        Field::TimeMillis(at) => time(SignedDuration::from_millis(i64::from(*at))),
+        Field::TimeMicros(at) => time(SignedDuration::from_micros(*at)),
+        Field::Decimal(_) => match of_json(field) {
+            // Of a whole number, the library writes the point too.
+            Value::Text(number) => Value::Text(number.trim_end_matches('.').to_owned()),
+            other => other,
+        },
         other => of_json(other),
     }
 }
 
-/// A time as Python writes it, with microseconds if there are any.
-fn time(at: Result<Timestamp, jiff::Error>, field: &Field) -> Value {
+/// A point in time as Python writes it.
+fn timestamp(at: Result<Timestamp, jiff::Error>, field: &Field) -> Value {
     let Ok(at) = at else { return of_json(field) };
     let at = at.to_zoned_datetime(TimeZone::UTC).datetime();
-    let format = if at.subsec_nanosecond() == 0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M:%S.%6f" };
-    Value::Text(at.strftime(format).to_string())
+    Value::Text(format!("{}{}", at.strftime("%Y-%m-%d %H:%M:%S"), fraction(at.subsec_nanosecond())))
+}
+
+/// A time of day as Python writes it.
+fn time(since_midnight: SignedDuration) -> Value {
+    let at = Time::midnight().saturating_add(since_midnight);
+    Value::Text(format!("{}{}", at.strftime("%H:%M:%S"), fraction(at.subsec_nanosecond())))
+}
+
+/// The part of a second: microseconds if there are any, and nanoseconds where these are not enough.
+fn fraction(nanoseconds: i32) -> String {
+    match nanoseconds {
+        0 => String::new(),
+        some if some % 1_000 == 0 => format!(".{:06}", some / 1_000),
+        some => format!(".{some:09}"),
+    }
+}
+
+/// With hyphens.
+fn uuid(bytes: &[u8]) -> String {
+    let hyphen = |at: usize| if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
+    bytes.iter().enumerate().map(|(at, byte)| format!("{}{byte:02x}", hyphen(at))).collect()
 }
 
 fn of_json(field: &Field) -> Value {

@@ -97,6 +97,13 @@ impl ChatTemplate {
         contents::sought(&self.source)
     }
 
+    /// The whole numbers in its code, each once. Those that are too high are the highest.
+    pub(crate) fn numbers(&self) -> BTreeSet<usize> {
+        let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+        let words = self.sources().flat_map(|source| contents::names(source)).filter(is_number);
+        words.map(|word| word.parse().unwrap_or(usize::MAX)).collect()
+    }
+
     /// Whether a text has characters that are used to find content in a rendered prompt.
     pub(crate) fn has_marks(text: &str) -> bool {
         marks::has_marks(text)

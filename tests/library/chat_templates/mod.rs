@@ -34,6 +34,7 @@ pub(crate) fn tests() -> Tests {
         content_forges_nothing,
         real_templates_have_the_ids_of_their_text,
         accelerated_builders_give_the_same_ids,
+        a_template_that_counts_or_tests_content_is_left_alone,
         a_difference_ends_the_build,
         special_tokens_are_those_of_the_tokenizer,
         trusted_content_is_compared_by_itself
@@ -327,9 +328,38 @@ fn accelerated_builders_give_the_same_ids() {
     assert!(accelerated > 0, "nothing was shown");
 }
 
+/// A meta template would be wrong, though not for short chats of ordinary content.
+fn a_template_that_counts_or_tests_content_is_left_alone() {
+    let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+    for (messages, content, is_plain) in [
+        ("messages", "m.content", true),
+        ("messages[-20:]", "m.content", false),
+        ("messages[-keep:]", "m.content", false),
+        ("messages", "m.content if loop.index <= 10 else '?'", false),
+        ("messages", "m.content if loop.index0 < 4000 else '?'", false),
+        ("messages", "m.content if messages|length > 12 else m.content ~ '!'", false),
+        ("messages", "m.content[:4000]", false),
+        ("messages", "m.content if m.content|length > 500 else m.content ~ '!'", false),
+        ("messages", "m.content if m.content.split()|length > 500 else m.content ~ '!'", false),
+        ("messages", "m.content if not m.content.isupper() else '?'", false),
+        ("messages", "m.content if m.content|int != 42 else '?'", false),
+        ("messages", "m.content if m.content not in words else '?'", false),
+        ("messages", "m.content if loop.previtem is undefined or loop.previtem.content != m.content else '?'", false),
+        ("messages", "m.content if m.content|length < 123456789 else '?'", false),
+    ] {
+        let source = format!(
+            "{{% for m in {messages} %}}<|im_start|>{{{{ m.role }}}}\n{{{{ {content} }}}}<|im_end|>\n{{% endfor %}}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
+        );
+        let mut template = ChatTemplate::new("counts", &source);
+        template.kwargs = serde_json::from_str(r#"{"keep": 30, "words": ["red", "blue"]}"#).expect("it is an object");
+        let builder = PromptBuilder::new(&template.into(), Arc::clone(&tokenizer), &BuilderOptions::default());
+        assert_eq!(accelerate(&builder.expect("it fits")), is_plain, "{source}");
+    }
+}
+
 fn a_difference_ends_the_build() {
-    // Longer chats than those that imported templates are verified on are written in another way.
-    let source = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 20 else '?' }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+    // Longer chats than those that the meta template was compared on are written in another way.
+    let source = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 9 * 9 else '?' }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
     let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
     let chat = |turns: usize| -> Conversation {
         (0..turns).map(|i| (if i % 2 == 0 { "user" } else { "assistant" }, "2")).collect()
@@ -342,9 +372,11 @@ fn a_difference_ends_the_build() {
     let fast = builder(false);
     assert!(accelerate(&fast));
     // The first prompt is compared.
-    let error = fast.build(&chat(21)).expect_err("the ids differ").to_string();
+    let error = fast.build(&chat(91)).expect_err("the ids differ").to_string();
     assert!(error.contains("gives other ids for this conversation") && error.contains("always_render"), "{error}");
-    assert!(builder(true).build(&chat(21)).is_ok());
+    let rendered = builder(true).build(&chat(91)).expect("the template takes it");
+    // The meta template is not used any more.
+    assert_eq!(fast.build(&chat(91)).expect("the template takes it"), rendered);
 }
 
 /// In ChatGLM3's tokenizer.json a control token is not found after other text, so that with trusted content the template's

@@ -1,0 +1,142 @@
+//! What a Parquet file's schema says of values that the library reads as plain numbers and bytes.
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit};
+use parquet::schema::types::Type;
+
+use crate::error::{ErrorKind, Result};
+
+/// The meaning of a field's values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// That of the value itself.
+    Own,
+    /// Nanoseconds from 1970 on.
+    TimestampNanos,
+    /// Nanoseconds since midnight.
+    TimeNanos,
+    Uuid,
+    /// Of a group, the meanings of its fields.
+    Group(Vec<Meaning>),
+    /// Of a list, the meaning of its items.
+    List(Box<Meaning>),
+}
+
+impl Meaning {
+    /// Of all columns.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] for a column that the library cannot read.
+    pub(super) fn of_schema(schema: &Type) -> Result<Self> {
+        for column in schema.get_fields() {
+            if has_interval(column) {
+                let what = format!("column {:?} has the type INTERVAL, which metatok does not read", column.name());
+                return Err(ErrorKind::Parse(what).with_way_out("write the file without this column"));
+            }
+        }
+        Ok(Self::of_fields(schema.get_fields().iter().map(|column| Self::of(column))))
+    }
+
+    fn of(field: &Type) -> Self {
+        let meaning = match field.is_group() {
+            false => Self::of_leaf(field),
+            true if field.get_basic_info().converted_type() == ConvertedType::LIST => match field.get_fields() {
+                [items] => return Self::of_item(items).in_list(),
+                _ => Self::Own,
+            },
+            true => Self::of_fields(field.get_fields().iter().map(|field| Self::of(field))),
+        };
+        let info = field.get_basic_info();
+        if info.has_repetition() && info.repetition() == Repetition::REPEATED { meaning.in_list() } else { meaning }
+    }
+
+    /// Of an item of a list: the field in a group of one field, or in older files the repeated field itself.
+    fn of_item(repeated: &Type) -> Self {
+        let is_item = !repeated.is_group()
+            || repeated.get_fields().len() != 1
+            || repeated.name() == "array"
+            || repeated.name().ends_with("_tuple");
+        match is_item {
+            false => Self::of(&repeated.get_fields()[0]),
+            true if repeated.is_group() => Self::of_fields(repeated.get_fields().iter().map(|field| Self::of(field))),
+            true => Self::of_leaf(repeated),
+        }
+    }
+
+    fn of_leaf(field: &Type) -> Self {
+        match field.get_basic_info().logical_type_ref() {
+            Some(LogicalType::Timestamp(timestamp)) if timestamp.unit == TimeUnit::NANOS => Self::TimestampNanos,
+            Some(LogicalType::Time(time)) if time.unit == TimeUnit::NANOS => Self::TimeNanos,
+            Some(LogicalType::Uuid) => Self::Uuid,
+            _ => Self::Own,
+        }
+    }
+
+    fn of_fields(fields: impl Iterator<Item = Self>) -> Self {
+        let fields: Vec<Self> = fields.collect();
+        if fields.iter().all(|field| *field == Self::Own) { Self::Own } else { Self::Group(fields) }
+    }
+
+    fn in_list(self) -> Self {
+        if self == Self::Own { Self::Own } else { Self::List(self.into()) }
+    }
+
+    /// Of the field at this place of a group.
+    pub(super) fn of_field(&self, at: usize) -> &Self {
+        match self {
+            Self::Group(fields) => fields.get(at).unwrap_or(&Self::Own),
+            _ => &Self::Own,
+        }
+    }
+
+    /// Of the items of a list.
+    pub(super) fn of_items(&self) -> &Self {
+        if let Self::List(items) = self { items } else { &Self::Own }
+    }
+}
+
+fn has_interval(field: &Type) -> bool {
+    match field.is_group() {
+        true => field.get_fields().iter().any(|field| has_interval(field)),
+        false => field.get_basic_info().converted_type() == ConvertedType::INTERVAL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::schema::parser::parse_message_type;
+
+    use super::*;
+
+    #[test]
+    fn meanings_are_where_the_fields_are() {
+        let schema = "message m {
+            optional int64 plain;
+            optional int64 at (TIMESTAMP(NANOS, true));
+            optional group days (LIST) { repeated group list { optional int64 element (TIMESTAMP(NANOS, false)); } }
+            optional group old (LIST) { repeated int64 array (TIME(NANOS, false)); }
+            optional group inner { required binary name (UTF8); required fixed_len_byte_array(16) key (UUID); }
+            repeated int64 bare (TIME(NANOS, false));
+        }";
+        let schema = parse_message_type(schema).expect("it is a schema");
+        let meaning = Meaning::of_schema(&schema).expect("it has no interval");
+        let expected = [
+            Meaning::Own,
+            Meaning::TimestampNanos,
+            Meaning::List(Meaning::TimestampNanos.into()),
+            Meaning::List(Meaning::TimeNanos.into()),
+            Meaning::Group(vec![Meaning::Own, Meaning::Uuid]),
+            Meaning::List(Meaning::TimeNanos.into()),
+        ];
+        for (at, expected) in expected.iter().enumerate() {
+            assert_eq!(meaning.of_field(at), expected, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_column_of_intervals_is_named() {
+        let schema = "message m { optional group g { optional fixed_len_byte_array(12) iv (INTERVAL); } }";
+        let schema = parse_message_type(schema).expect("it is a schema");
+        let error = Meaning::of_schema(&schema).expect_err("it has one");
+        assert!(error.to_string().contains(r#"column "g""#), "{error}");
+    }
+}

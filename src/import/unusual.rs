@@ -1,0 +1,79 @@
+//! Conversations that a template may treat in another way than short ones of ordinary content: around each number in its
+//! code, as long chats or contents, and of contents that tests on characters tell apart.
+
+use serde_json::Value;
+
+use crate::conversation::{ChatMessage, Conversation};
+use crate::dialect::ChatTemplate;
+
+/// A template with a higher number may count what no conversation here has.
+const HIGHEST: usize = 1 << 16;
+/// The longest chats, in messages.
+const MOST_MESSAGES: usize = 1 << 12;
+/// What is tried with every template: chats of so many messages, and contents of so many characters.
+const USUAL: [usize; 2] = [64, 5_000];
+/// Contents that tests on characters, and filters that make numbers, tell from others.
+const TOLD_APART: [&str; 14] =
+    ["YES", "yes", "Yes", "yes no", "42", "-7", "3.5", "1e5", "²", "a1", "_x", "True", "None", "ÄÖ"];
+
+/// Conversations for this template; none if it has numbers that are too high to try.
+pub(super) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
+    let mut numbers: Vec<usize> = template.numbers().into_iter().chain(USUAL).collect();
+    let mut contents: Vec<String> = TOLD_APART.map(str::to_owned).into();
+    template.kwargs.values().for_each(|value| leaves(value, &mut numbers, &mut contents));
+    numbers.sort_unstable();
+    numbers.dedup();
+    if numbers.last().is_some_and(|highest| *highest > HIGHEST) {
+        return None;
+    }
+    let mut all: Vec<Conversation> = Vec::new();
+    for number in numbers.into_iter().filter(|number| *number > 1) {
+        if number <= MOST_MESSAGES {
+            let counts = number - 1..=number + 3;
+            all.extend(
+                counts.flat_map(|count| [false, true].map(|has_system| chat(has_system, count, |at| at.to_string()))),
+            );
+        }
+        contents.extend((number - 1..=number + 2).map(|length| text(' ', length)));
+        // With more words or lines than the number, too.
+        contents.extend([' ', '\n'].map(|between| text(between, 2 * number + 3)));
+    }
+    // Neighbours and those further apart are the same.
+    for content in contents {
+        for has_system in [false, true] {
+            all.extend([1, 2, 5, 6].map(|count| chat(has_system, count, |_| content.clone())));
+            all.push(chat(has_system, 3, |at| if at == 1 { content.clone() } else { at.to_string() }));
+        }
+    }
+    Some(all)
+}
+
+/// The numbers and texts of a variable.
+fn leaves(value: &Value, numbers: &mut Vec<usize>, texts: &mut Vec<String>) {
+    match value {
+        Value::Number(number) => numbers.extend(number.as_i64().and_then(|number| usize::try_from(number.abs()).ok())),
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, numbers, texts)),
+        Value::Object(entries) => entries.values().for_each(|entry| leaves(entry, numbers, texts)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// A chat by turns of so many messages, which may come after a system message, with this content by place.
+fn chat(has_system: bool, count: usize, content: impl Fn(usize) -> String) -> Conversation {
+    let system = has_system.then(|| ChatMessage::new("system", content(0)));
+    let speakers = ["user", "assistant"].into_iter().cycle();
+    let turns = speakers.zip(1..=count).map(|(role, at)| ChatMessage::new(role, content(at)));
+    Conversation::Messages(system.into_iter().chain(turns).collect())
+}
+
+/// A text of so many characters, in which each second one is between words or lines.
+fn text(between: char, length: usize) -> String {
+    let letters = ('a'..='z').cycle().flat_map(|letter| [letter, between]);
+    let mut text: String = letters.take(length).collect();
+    if text.ends_with(between) {
+        text.pop();
+        text.push('z');
+    }
+    text
+}
