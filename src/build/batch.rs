@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::answers::ModelAnswers;
 use crate::build::notes::Notes;
-use crate::build::repeated_ids::OwnId;
+use crate::build::repeated_ids::LineIds;
 use crate::build::writer::{Out, PromptRequest, PromptWriter};
 use crate::build::written::Written;
 use crate::conversation::Mode;
@@ -22,7 +22,7 @@ pub struct BuiltBatch {
     pub bytes: u64,
     pub(super) written: Written,
     pub(super) input: Option<Arc<str>>,
-    pub(super) ids: Vec<OwnId>,
+    pub(super) ids: LineIds,
     pub(super) missing: MissingColumns,
     /// The warning about the first doubtful row.
     pub(super) warning: Option<Warning>,
@@ -114,7 +114,7 @@ impl BatchBuilder<'_> {
         let (conversation, scored) = record.into_conversation(self.mode)?;
         let tools = tools.as_deref();
         self.write(PromptRequest { key, conversation: &conversation, scored: &scored, choices: &[], tools })?;
-        self.built.ids.extend(id.map(|id| OwnId::new(id, line)));
+        self.built.ids.push(id, number, line);
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl BatchBuilder<'_> {
                 written.too_long += u64::from(longest.is_some_and(|longest| tokens > longest as u64));
             }
         }
-        self.built.ids.extend(OwnId::of_row(&key.id, key.has_id, key.repeat, line));
+        self.built.ids.push_row(key.has_id.then_some(&*key.id), pick, line);
         Ok(())
     }
 

@@ -57,7 +57,7 @@ pub use notes::Notes;
 pub use omitted::answers_omitted;
 pub use recorded::RecordedFingerprint;
 pub use remarks::InputRemarks;
-pub(crate) use repeated_ids::OwnId;
+pub(crate) use repeated_ids::LineIds;
 pub use totals::{BatchRemarks, BuildTotals};
 pub use writer::IdsForm;
 use writer::PromptWriter;

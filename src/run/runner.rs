@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::build::OwnId;
+use crate::build::LineIds;
 use crate::builder::{PromptBuilder, Session};
 #[cfg(feature = "http")]
 use crate::client::Client;
@@ -225,8 +225,9 @@ impl Run<'_> {
                 Job::conversation(&record.json()?, number, (batch, line), format, builder, remarks)
             }
         }?;
-        let own_id = OwnId::of_row(job.key.id.get(), job.key.has_id, pick.repeat, line);
-        remarks.ids.see(&batch.input, own_id.into_iter().collect());
+        let mut ids = LineIds::default();
+        ids.push_row(job.key.has_id.then(|| job.key.id.get()), pick, line);
+        remarks.ids.see(&batch.input, ids);
         Ok(job)
     }
 
