@@ -13,7 +13,7 @@ from metatok.batch import Batch
 from metatok.building import Building
 from metatok.checks import Diff, Finding
 from metatok.dialogue import Dialogue
-from metatok.errors import UsageError
+from metatok.errors import UsageError, _warn
 from metatok.task import Task
 from metatok.tokenizer import Tokenizer, _answer_ids, _as_ids, _loaded, chat_template_of, named_chat_template
 from metatok.view import View
@@ -103,6 +103,8 @@ class PromptBuilder(Building):
             template_kwargs,
             options,
         )
+        for what in self.warnings:
+            _warn(what)
 
     @classmethod
     def from_tokenizer(

@@ -270,7 +270,7 @@ class Building:
 
     @property
     def warnings(self) -> list[str]:
-        """What is likely a mistake in the model file."""
+        """What is likely a mistake in the model file or the options. They are issued as warnings, too."""
         return self._core.warnings
 
 

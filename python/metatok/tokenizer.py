@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metatok import _metatok
-from metatok.errors import InputError, ModelError, UsageError
+from metatok.errors import InputError, ModelError, UsageError, _warn
 
 __all__ = ["Tokenizer"]
 
@@ -146,12 +147,12 @@ def of_object(source: Any) -> _metatok.Tokenizer:
         )
     name = getattr(source, "name_or_path", None) or type(source).__name__
     config: dict[str, Any] = {name: str(token) for name in _SPECIAL if (token := getattr(source, name, None)) is not None}
+    commit = (getattr(source, "init_kwargs", None) or {}).get("_commit_hash")
+    generation = _generation_config(getattr(source, "name_or_path", None) or "", commit)
     # A model's own, such as image_token.
     named = getattr(source, "special_tokens_map", None) or {}
     config["extra_special_tokens"] = {name: str(token) for name, token in named.items() if not isinstance(token, list)}
-    return _metatok.Tokenizer.of_files(
-        str(name), fast.to_str().encode(), json.dumps(config).encode(), None, _generation_config(str(name))
-    )
+    return _metatok.Tokenizer.of_files(str(name), fast.to_str().encode(), json.dumps(config).encode(), None, generation)
 
 
 def _tekken_file(source: Any) -> Any:
@@ -167,14 +168,31 @@ def _tekken_file(source: Any) -> Any:
         return None
 
 
-def _generation_config(folder: str) -> bytes | None:
-    """What is beside a tokenizer that was loaded from a folder."""
-    path = os.path.join(folder, "generation_config.json")
+def _generation_config(name: str, commit: str | None) -> bytes | None:
+    """What is beside a tokenizer that was loaded from a folder, or by the name of a repository."""
+    file = "generation_config.json"
+    if not name or (path := os.path.join(name, file) if os.path.isdir(name) else _cached(name, file, commit)) is None:
+        return None
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        with open(path, "rb") as found:
+            return found.read()
     except OSError:
         return None
+
+
+def _cached(name: str, file: str, commit: str | None) -> str | None:
+    """A repository's file in the Hub's cache, with a warning if it is unknown whether there is one."""
+    # It is loaded if the tokenizer came by this name.
+    if (hub := sys.modules.get("huggingface_hub")) is None:
+        return None
+    try:
+        path, config = (hub.try_to_load_from_cache(name, one, revision=commit) for one in (file, "tokenizer_config.json"))
+    except ValueError:  # It is not the name of a repository.
+        return None
+    if path is None and isinstance(config, str):
+        what = f"the stop ids of {name} are those of its tokenizer alone: its {file} is not in the Hub's cache"
+        _warn(f"{what}; load the model first, or use PromptBuilder(tokenizer={name!r})")
+    return path if isinstance(path, str) else None
 
 
 def chat_template_of(source: Any) -> tuple[str, str | None]:

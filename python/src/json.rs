@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use metatok::error::{Error, ErrorKind, Place};
 use pyo3::exceptions::{PyRecursionError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use serde_json::{Map, Number, Value};
@@ -153,7 +154,9 @@ fn value(object: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Failed> {
     }
     if let Ok(dict) = object.cast::<PyDict>() {
         let mut map = Map::with_capacity(dict.len());
-        for (key, item) in dict.iter() {
+        // Rows of a table have all keys that any message has.
+        let is_message = dict.contains(intern!(object.py(), "role"))?;
+        for (key, item) in dict.iter().filter(|(_, item)| !is_message || !is_missing(item)) {
             insert(&mut map, &key, &item, depth)?;
         }
         return Ok(Value::Object(map));
@@ -191,8 +194,21 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Failed> {
     if let Some(plain) = foreign::plain(object)? {
         return value(&plain, depth + 1);
     }
+    if is_written_as_text(object)? {
+        return Ok(Value::String(text_of(&object.str()?)?.into_owned()));
+    }
     let name = object.get_type().qualname()?;
     Err(Why::Type(format!("expected dicts, lists, strings, numbers, booleans or None, not {name}")).into())
+}
+
+/// Whether an object is a time, a path, a decimal or a UUID, which everybody writes as text.
+fn is_written_as_text(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let name = object.get_type().name()?;
+    Ok(name == "Decimal"
+        || name == "UUID"
+        || object.hasattr(intern!(py, "isoformat"))?
+        || object.hasattr(intern!(py, "__fspath__"))?)
 }
 
 fn key_of(key: &Bound<'_, PyAny>) -> Result<String, Failed> {

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import decimal
+import pathlib
+import uuid
+import warnings
 from typing import Any
 
 import numpy as np
@@ -144,3 +149,18 @@ def test_a_picture_beside_a_chat_is_no_path() -> None:
     assert metatok.PromptBuilder("demo").build(record).text == metatok.PromptBuilder("demo").build(record["messages"]).text
     with pytest.raises(metatok.MetatokError, match='"image" would be lost'):
         metatok.PromptBuilder("demo").build({**record, "image": "a.png"})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [datetime.datetime(2020, 1, 2), datetime.date(2020, 1, 2), uuid.UUID(int=1), decimal.Decimal("1.5"), pathlib.Path("x"), float("nan")],
+)
+def test_messages_may_have_what_is_written_as_text(builder: PromptBuilder, other: Any) -> None:
+    said = [{"role": "user", "content": "Hi!", "timestamp": other}]
+    with warnings.catch_warnings():
+        # Keys that nothing reads are named, but for those without a value.
+        warnings.simplefilter("ignore")
+        assert builder.build(said) == builder.build(HI)
+    shown = PromptBuilder(tokenizer="demo", chat_template="{{ messages[0].timestamp }}{{ messages[0].content }}", text=True)
+    text = "" if isinstance(other, float) else str(other)
+    assert shown.build(said).text == f"{text}Hi!"

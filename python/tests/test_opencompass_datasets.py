@@ -65,7 +65,7 @@ class Seen:
         self._known: dict[str, str] = {}
         metas = package.templates.METAS
         self.builders = {name: metatok.PromptBuilder(meta_template=metas[name] or {}, tokenizer="demo", text=True) for name in METAS}
-        self.builders["chat"] = metatok.PromptBuilder(tokenizer="demo", chat_wrapper="OpenCompass")
+        self.builders["chat"] = metatok.PromptBuilder(tokenizer="demo", chat_wrapper="opencompass-chat")
 
     def look(self, file: str, config: Any) -> str:
         """What became of a file: the worst of its dicts."""

@@ -39,7 +39,7 @@ def test_roles_that_speak_as_themselves_are_known_and_others_refused() -> None:
         return [{"role": name, "api_role": name} for name in names]
 
     system = model(meta_template={"round": roles("HUMAN", "BOT"), "reserved_roles": roles("SYSTEM")})
-    assert opencompass.prompt_builder(system).options["chat_wrapper"] == "AisBench"
+    assert opencompass.prompt_builder(system).options["chat_wrapper"] == "aisbench-chat"
     with pytest.raises(metatok.ModelError, match="reserved_roles") as refused:
         opencompass.prompt_builder(model(meta_template={"round": roles("HUMAN", "CRITIC", "BOT")}))
     assert refused.value.place == {"key": "meta_template"}

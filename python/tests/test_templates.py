@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -225,3 +226,15 @@ def test_all_options_are_named() -> None:
     for name in PromptBuilder("demo").options.keys() | {"text", "spans", "offsets", "open_answer", "allow_empty_prompts"}:
         assert f"``{name}``" in (PromptBuilder.__doc__ or "")
         assert f"`{name}`" in str(caught.value)
+
+
+def test_a_variable_that_no_template_reads_is_a_warning() -> None:
+    with pytest.warns(metatok.MetatokWarning, match="enable_thinkng"):
+        metatok.PromptBuilder(tokenizer="demo", template_kwargs={"enable_thinkng": False})
+
+
+@pytest.mark.parametrize("name", ["opencompass-chat", "aisbench-chat"])
+def test_chat_wrappers_have_the_names_of_the_command_line(name: str) -> None:
+    builder = metatok.PromptBuilder(tokenizer="demo", chat_wrapper=name)
+    assert builder.options["chat_wrapper"] == name
+    assert pickle.loads(pickle.dumps(builder)).options == builder.options

@@ -63,6 +63,9 @@ impl Model {
                 return Err(error);
             }
             let bytes = std::fs::read(path).at(Place::file(name))?;
+            if not_a_model::is_chat_template(path, &bytes) {
+                return Err(not_a_model::chat_template(name));
+            }
             return Self::parse(name, &bytes);
         }
         match Self::find_builtin(name) {

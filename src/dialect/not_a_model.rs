@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::dialect::{ChatTemplate, builtin};
 use crate::error::{Error, ErrorKind, Place, Setting, WayOut, way_out};
-use crate::file_kind::FileKind;
+use crate::file_kind::{FileKind, without_bom};
 use crate::tokenizer::is_model;
 
 /// The templates of the families that a config.json names, the likeliest first.
@@ -50,6 +50,19 @@ pub(super) fn folder(name: &str) -> Error {
         ("a folder without a model file or a tokenizer", way_out)
     };
     ErrorKind::WrongFile(what.into()).with_way_out(way_out).at(Place::file(name))
+}
+
+/// Whether a file is Jinja.
+pub(super) fn is_chat_template(path: &Path, bytes: &[u8]) -> bool {
+    let is_named_so = path.extension().is_some_and(|extension| extension == "jinja" || extension == "j2");
+    let text = without_bom(bytes).trim_ascii_start();
+    is_named_so || ["{%", "{{", "{#"].iter().any(|tag| text.starts_with(tag.as_bytes()))
+}
+
+/// The error for a chat template.
+pub(super) fn chat_template(name: &str) -> Error {
+    let way_out = way_out!["use it with ", Setting::CHAT_TEMPLATE.set_to(name.to_owned()), " and a tokenizer"];
+    ErrorKind::WrongFile("a chat template, not a model file".into()).with_way_out(way_out).at(Place::file(name))
 }
 
 /// The error for a file of another kind; none if it may be an invalid model file.

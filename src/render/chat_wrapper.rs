@@ -14,8 +14,10 @@ use crate::render::ApiTemplate;
 #[non_exhaustive]
 pub enum ChatWrapper {
     /// HUMAN and SYSTEM speak as the user.
+    #[serde(rename = "opencompass-chat")]
     OpenCompass,
     /// HUMAN speaks as the user, and SYSTEM as itself.
+    #[serde(rename = "aisbench-chat")]
     AisBench,
 }
 

@@ -50,7 +50,7 @@ impl ScoreRule {
             Self::MeanLoss => Some(text.mean_loss()),
             Self::NormalizedLoss => Some(text.mean_loss() - normalizing?.mean_loss()),
             Self::LogLikelihood => Some(text.sum),
-            Self::NormalizedLogLikelihood(by) => Some(text.sum / by.length(label, text) as f64),
+            Self::NormalizedLogLikelihood(by) => Some(text.sum / by.length(label, text.tokens) as f64),
         }
     }
 

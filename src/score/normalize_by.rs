@@ -1,7 +1,5 @@
 //! Dividing the likelihoods of labels by their lengths: of a longer label they are lower, however good it is.
 
-use crate::score::LogLikelihood;
-
 /// The length by which a label's log-likelihood is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -15,20 +13,19 @@ pub enum NormalizeBy {
 }
 
 impl NormalizeBy {
-    /// The length of a label. Of an empty one it may be 0.
+    /// The length of a label of which this many tokens are scored. Of an empty one it may be 0.
     ///
     /// ```
-    /// use metatok::score::{LogLikelihood, NormalizeBy};
+    /// use metatok::score::NormalizeBy;
     ///
-    /// let likelihood = LogLikelihood { sum: -6.0, tokens: 2 };
     /// let by = [NormalizeBy::Characters, NormalizeBy::Bytes, NormalizeBy::Tokens];
-    /// assert_eq!(by.map(|by| by.length("café", likelihood)), [4, 5, 2]);
+    /// assert_eq!(by.map(|by| by.length("café", 2)), [4, 5, 2]);
     /// ```
-    pub fn length(self, label: &str, likelihood: LogLikelihood) -> usize {
+    pub fn length(self, label: &str, tokens: usize) -> usize {
         match self {
             Self::Characters => label.chars().count(),
             Self::Bytes => label.len(),
-            Self::Tokens => likelihood.tokens,
+            Self::Tokens => tokens,
         }
     }
 }

@@ -258,7 +258,7 @@ fn another_model_is_not_resumed() {
         (&["--served-model-name", "other"][..], "served_model_name"),
         (&["--max-out-len", "7"], "max_out_len"),
         (&["--temperature", "0.5"], "temperature"),
-        (&["--seed", "0"], "seed is only in"),
+        (&["--seed", "0"], "seed differs: file has the default, current is 0"),
     ] {
         let more = [more, &["--resume", "in.jsonl"]].concat();
         let ran = output(folder.path(), &args(&server.url(), &more));

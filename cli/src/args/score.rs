@@ -21,7 +21,7 @@ Examples:
   metatok score -r answer --by choice --choices A,B,C,D answers/*.jsonl
   metatok score -r answer --reference-pattern '#### (.*)' --by number a.jsonl
   metatok score -r target --texts mmlu.ids.jsonl -o scored.jsonl mmlu.jsonl
-  metatok score -r target --texts hellaswag.ids.jsonl --normalize-by characters hellaswag.jsonl
+  metatok score -r target --texts t.jsonl --normalize-by characters a.jsonl
   metatok score -r aliases --ignore-case --ignore-punctuation triviaqa.jsonl"
 )]
 pub(crate) struct ScoreArgs {

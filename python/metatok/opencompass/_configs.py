@@ -73,7 +73,7 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
     model = plain(model)
     name = str(model.get("type") or "")
     if name.rsplit(".", 1)[-1] in _CHAT_WRAPPERS and not model.get("fastchat_template"):
-        owner = "AisBench" if name.startswith("ais_bench") else _wrapper(model.get("meta_template"))
+        owner = "aisbench-chat" if name.startswith("ais_bench") else _wrapper(model.get("meta_template"))
         tokenizer = tokenizer or model.get("tokenizer_path") or model.get("path")
         stops = [*(model.get("stop_words") or []), *options.pop("stop_strings", ())]
         variables = model.get("chat_template_kwargs") or None
@@ -85,12 +85,12 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
 def _wrapper(template: Any) -> str:
     """The rules by which a chat wrapper of OpenCompass makes messages, by its template of roles."""
     if not template:
-        return "OpenCompass"
+        return "opencompass-chat"
     lists = [template.get(key) or [] for key in ("round", "reserved_roles")] if isinstance(template, dict) else []
     roles = [[(role.get("role"), role.get("api_role")) for role in one if isinstance(role, dict)] for one in lists]
     if roles == [[("HUMAN", "HUMAN"), ("BOT", "BOT")], [("SYSTEM", "SYSTEM")]]:
         # Those of AISBench's: each role speaks as itself.
-        return "AisBench"
+        return "aisbench-chat"
     what = "the tokenizer's chat template is used, and of roles only HUMAN, BOT and SYSTEM as themselves"
     raise _unsupported("meta_template", what, "leave it out, or put SYSTEM into reserved_roles, and no other")
 

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
-use crate::dataset::records::parse_error::parse_error;
+use crate::dataset::records::parse_error::{messages_error, parse_error};
 use crate::dataset::source::rejected_line;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -62,6 +62,10 @@ const KNOWN: [&str; 47] = [
     "videos",
 ];
 
+/// Those whose values are messages or turns, if they are lists.
+const MESSAGES: [&str; 8] =
+    ["chosen", "completion", "conversation", "conversations", "messages", "prompt", "rejected", "response"];
+
 /// Whether a record of any format has something to read under this key.
 ///
 /// ```
@@ -115,8 +119,11 @@ impl<'a> Keys<'a> {
     /// [`ErrorKind::Parse`] with the key and the column.
     pub(crate) fn get<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>> {
         let Some(raw) = self.raw(key) else { return Ok(None) };
-        let failed = |error: serde_json::Error| Error::from(parse_error(self.record, raw, &error)).at(key);
-        serde_json::from_str(raw).map(Some).map_err(failed)
+        let failed = |error: serde_json::Error| match MESSAGES.contains(&key) {
+            true => messages_error(self.record, raw, &error),
+            false => parse_error(self.record, raw, &error).into(),
+        };
+        serde_json::from_str(raw).map(Some).map_err(|error| failed(error).at(key))
     }
 
     /// A text, empty if there is none.

@@ -1,7 +1,9 @@
 //! The errors of records that cannot be read.
 
 use crate::dataset::records::reads_for::ReadsFor;
-use crate::error::{Error, ErrorKind, Fault, Setting, way_out};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, ErrorKind, Fault, Place, Setting, way_out};
 use crate::wording::plain;
 
 /// A parser's message with the place in the record; `part` is what was parsed.
@@ -19,6 +21,26 @@ pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -
     ErrorKind::Parse(match record.trim_end().contains('\n') {
         false => format!("{what} at column {column}"),
         true => format!("{what} at line {line} of the value, column {column}"),
+    })
+}
+
+/// The same for a conversation, with the message that is wrong.
+pub(super) fn messages_error(record: &str, messages: &str, error: &serde_json::Error) -> Error {
+    let failed = Error::from(parse_error(record, messages, error));
+    match message_at(messages, error) {
+        Some(message) => failed.at(Place::Message(message)),
+        None => failed,
+    }
+}
+
+/// The number of the message at which a list was found to be wrong.
+fn message_at(list: &str, error: &serde_json::Error) -> Option<usize> {
+    let lines = list.split_inclusive('\n').take(error.line().checked_sub(1)?);
+    let place = lines.map(str::len).sum::<usize>() + error.column();
+    let items: Vec<&RawValue> = serde_json::from_str(list).ok()?;
+    items.iter().position(|item| {
+        let end = item.get().as_ptr() as usize + item.get().len() - list.as_ptr() as usize;
+        item.get().starts_with('{') && place <= end
     })
 }
 

@@ -1,6 +1,6 @@
 //! Reading a record of a conversation, in any of the common formats.
 
-use crate::dataset::records::parse_error::{of_format, parse_error};
+use crate::dataset::records::parse_error::{messages_error, of_format};
 use crate::dataset::records::reads_for::ReadsFor;
 use crate::dataset::records::{InputFormat, Keys, Record, formats, plain_chat};
 use crate::dataset::source::check_nesting;
@@ -56,7 +56,7 @@ impl RecordReader {
         let record = match json.trim_start().as_bytes() {
             [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.reads_for)?,
             [b'[' | b'"', ..] if self.format.has_bare_values() => {
-                Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
+                Record::of(serde_json::from_str(json).map_err(|error| messages_error(json, json, &error))?)
             }
             [b'[' | b'"', ..] => {
                 return Err(of_format(&self.format.to_string(), "a record must be a JSON object".into()));

@@ -12,6 +12,8 @@ enum Format {
     Zstd,
     /// In a way that is not read here, with the program that unpacks it to its standard output.
     Other(&'static str),
+    /// Files in one, as those of spreadsheets are.
+    Archive,
 }
 
 /// The first bytes of each format.
@@ -19,7 +21,7 @@ const MAGICS: [(&[u8], Format); 5] = [
     (b"\x1f\x8b", Format::Gzip),
     (b"\x28\xb5\x2f\xfd", Format::Zstd),
     (b"\xfd7zXZ\0", Format::Other("xz -dc")),
-    (b"PK\x03\x04", Format::Other("unzip -p")),
+    (b"PK\x03\x04", Format::Archive),
     // The second half begins the first block.
     (b"BZh91AY&SY", Format::Other("bzip2 -dc")),
 ];
@@ -66,6 +68,10 @@ fn decoded(format: Option<Format>, whole: impl BufRead + Send + 'static) -> io::
         Some(Format::Other(program)) => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             format!("this is compressed in a way that metatok does not read; pipe it in from `{program}`"),
+        )),
+        Some(Format::Archive) => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this is a ZIP archive; pipe in one of its files from `unzip -p`, or if it is a spreadsheet, save it as CSV in UTF-8",
         )),
         None => Ok(Box::new(whole)),
     }

@@ -46,12 +46,18 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>
         return Err(ErrorKind::Parse(what).with_way_out("save the file with commas, or with tabs as .tsv"));
     }
     let mut seen = HashSet::new();
-    if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
-        return Err(ErrorKind::Parse(format!("two columns are named {name:?}")).into());
+    // What has no name is not meant to be used.
+    if let Some(name) = names.iter().find(|name| !name.is_empty() && !seen.insert(name.as_str())) {
+        let what = format!("two columns are named {name:?}");
+        return Err(ErrorKind::Parse(what).with_way_out("rename one of them in the first line of the file"));
     }
     let mut record = ByteRecord::new();
+    let mut may_be_names = columns.is_some();
     Ok(Box::new(std::iter::from_fn(move || match reader.read_byte_record(&mut record) {
         Ok(true) if record == [END][..] => None,
+        Ok(true) if std::mem::take(&mut may_be_names) && record == names => {
+            Some(Ok(Err(BadRow { what: NAMES_TWICE.into(), bytes: written(&record, delimiter) })))
+        }
         Ok(true) => Some(Ok(row(&record, &names).map_err(|what| BadRow { what, bytes: written(&record, delimiter) }))),
         Ok(false) => None,
         Err(error) => Some(Err(io::Error::other(error))),
@@ -66,7 +72,7 @@ fn names(record: &ByteRecord) -> Result<Vec<String>> {
             Some([0xfe, 0xff, ..]) => ErrorKind::OtherEncoding("UTF-16 (big endian)"),
             _ => {
                 return ErrorKind::Parse(format!("the names of the columns are not UTF-8 ({error})"))
-                    .with_way_out("convert the file first, for example with `iconv -f LATIN1 -t UTF-8`");
+                    .with_way_out(CONVERT);
             }
         })
     })
@@ -82,12 +88,18 @@ fn row(record: &ByteRecord, names: &[String]) -> std::result::Result<Row, String
     }
     let column = |(name, value): (&String, &[u8])| match std::str::from_utf8(value) {
         Ok(text) => Ok((name.clone(), Value::from(text))),
-        Err(_) => Err(format!(
-            "column {name:?} is not UTF-8; convert the file first, for example with `iconv -f LATIN1 -t UTF-8`"
-        )),
+        Err(_) => Err(format!("column {name:?} is not UTF-8; {CONVERT}")),
     };
     names.iter().zip(record).map(column).collect::<std::result::Result<_, _>>().map(Row::new)
 }
+
+/// What is wrong with a first record that has the names which were given.
+const NAMES_TWICE: &str =
+    "the first record has the names that were given for the columns; leave them out, because the file has its own";
+
+/// What to do about text that is not UTF-8.
+const CONVERT: &str =
+    "convert the file first from its own encoding, for example with `iconv -f WINDOWS-1252 -t UTF-8` if it is Excel's";
 
 /// What is wrong with a last record that takes all that is left of a file.
 const NOT_CLOSED: &str = "a quote is not closed before the end of the file";

@@ -43,12 +43,12 @@ impl Compiled {
             let Some(text) = text else { continue };
             literals.extend(contents::literals(text));
             names.extend(contents::names(text).map(str::to_owned));
-            check(text).at(Place::file(&template.name))?;
-            caught(|| environment.add_template_owned(name, prepared(text)))
-                .map_err(ErrorKind::Template)
-                .map_err(Error::from)
-                .and_then(|read| read.map_err(|error| not_jinja(&error)))
-                .at(Place::file(&template.name))?;
+            let added = check(text).and_then(|()| {
+                let read = caught(|| environment.add_template_owned(name, prepared(text)));
+                read.map_err(ErrorKind::Template)?.map_err(|error| not_jinja(&error))
+            });
+            let added = if name == TOOL_USE { added.at(name) } else { added };
+            added.at(Place::file(&template.name))?;
         }
         let tells_time = template.mentions(TELLS_TIME);
         Ok(Self { environment, has_tool_use: template.tool_use.is_some(), literals, names, now, tells_time })
@@ -85,6 +85,9 @@ impl Compiled {
 
 /// Refuses what Jinja here would take for something else than Jinja2, or could not read to its end.
 fn check(source: &str) -> Result<()> {
+    if source.trim().is_empty() {
+        return Err(ErrorKind::Template("the chat template is empty".into()).into());
+    }
     if let Some(what) = too_much(source) {
         return Err(ErrorKind::Template(format!("the chat template has {what}")).into());
     }

@@ -28,10 +28,11 @@ impl ChatTemplate {
     /// several, it is the one that is named `default`, and for conversations with tools `tool_use`.
     ///
     /// # Errors
-    /// As for loading the tokenizer, and [`ErrorKind::Parse`] for files that are not JSON.
+    /// As for loading the tokenizer, [`ErrorKind::Parse`] for files that are not JSON, and [`ErrorKind::NotFound`] if there
+    /// are only templates with other names.
     pub fn of_tokenizer(tokenizer: &str) -> Result<Option<Self>> {
         let files = Files::of(tokenizer)?;
-        let Some(source) = files.named(DEFAULT)? else { return Ok(None) };
+        let Some(source) = files.named(DEFAULT)? else { return files.check_unnamed().map(|()| None) };
         let tool_use = files.named(TOOL_USE)?;
         let name = files.name.clone();
         Ok(Some(Self { tool_use, special_tokens: files.special_tokens, ..Self::new(name, source) }))
@@ -126,12 +127,28 @@ impl Files {
         Ok(json(&self.name, JSON)?["chat_template"].as_str().map(str::to_owned))
     }
 
-    fn not_found(&self, name: &str) -> crate::Error {
-        let names: Vec<&str> = match &self.config["chat_template"] {
+    /// The names of several templates.
+    fn names(&self) -> Vec<&str> {
+        match &self.config["chat_template"] {
             Value::Array(templates) => templates.iter().filter_map(|template| template["name"].as_str()).collect(),
             Value::Object(templates) => templates.keys().map(String::as_str).collect(),
             _ => Vec::new(),
-        };
+        }
+    }
+
+    /// Rejects several templates of which none is the default.
+    fn check_unnamed(&self) -> Result<()> {
+        match &self.names()[..] {
+            [] => Ok(()),
+            names => {
+                let what = format!("{} has the chat templates {}, and none named default", self.name, names.join(", "));
+                Err(ErrorKind::NotFound(what).with_way_out(way_out!["choose one with ", Setting::CHAT_TEMPLATE]))
+            }
+        }
+    }
+
+    fn not_found(&self, name: &str) -> crate::Error {
+        let names = self.names();
         let what = format!("there is no file {name:?}, and {} has no chat template of that name", self.name);
         let way_out = match &names[..] {
             [] => way_out!["leave out ", Setting::CHAT_TEMPLATE, " to use the tokenizer's own"],
