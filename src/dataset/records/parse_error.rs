@@ -40,7 +40,8 @@ fn message_at(list: &str, error: &serde_json::Error) -> Option<usize> {
     let items: Vec<&RawValue> = serde_json::from_str(list).ok()?;
     items.iter().position(|item| {
         let end = item.get().as_ptr() as usize + item.get().len() - list.as_ptr() as usize;
-        item.get().starts_with('{') && place <= end
+        // What an item lacks is found out one byte after it.
+        item.get().starts_with('{') && place <= end + 1
     })
 }
 
