@@ -64,7 +64,7 @@ impl<'b> Reader<'b> {
             Ok(record) if record.len() == 1 => record.get_item(intern!(py, "messages"))?,
             _ => None,
         };
-        if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object))? {
+        if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object)) {
             return Ok(self.record(Conversation::Messages(messages).into(), place));
         }
         let json = match keys_to_json(object, is_read)? {
@@ -129,16 +129,14 @@ fn is_read(key: &str, value: &Bound<'_, PyAny>) -> bool {
 }
 
 /// A list of dicts that have nothing but a role and a content, both strings; none for anything else.
-fn plain_messages(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ChatMessage>>> {
-    let Ok(list) = object.cast_exact::<PyList>() else { return Ok(None) };
+fn plain_messages(object: &Bound<'_, PyAny>) -> Option<Vec<ChatMessage>> {
+    let list = object.cast_exact::<PyList>().ok()?;
     let mut messages = Vec::with_capacity(list.len());
     for item in list.iter() {
-        match plain_message(&item)? {
-            Some(message) => messages.push(message),
-            None => return Ok(None),
-        }
+        // Of an error, whoever reads it as JSON says where it is.
+        messages.push(plain_message(&item).ok()??);
     }
-    Ok(Some(messages).filter(|messages| !messages.is_empty()))
+    Some(messages).filter(|messages| !messages.is_empty())
 }
 
 fn plain_message(item: &Bound<'_, PyAny>) -> PyResult<Option<ChatMessage>> {

@@ -40,7 +40,7 @@ def test_bytes_that_are_no_text_are_named(builder: PromptBuilder, chunks: int) -
     table = table if chunks == 2 else table.combine_chunks()
     with pytest.raises(metatok.InputError, match='conversation 3: column "text": the bytes are not text') as caught:
         builder.build_arrow(table, "text")
-    assert caught.value.place == {"conversation": 3}
+    assert caught.value.place == {"conversation": 3, "column": "text"}
     with pytest.raises(metatok.InputError, match='column "text": the bytes are not text'):
         builder.build_arrow(table.append_column("said", pa.array(["Hi!"] * 4)), "said", id_column="text")
 

@@ -112,9 +112,9 @@ def test_one_conversation_is_no_list_of_them(builder: PromptBuilder) -> None:
 @pytest.mark.parametrize(
     ("said", "what", "place"),
     [
-        ([{"role": "user", "content": "\ud800"}], "surrogates not allowed", {}),
+        ([{"role": "user", "content": "\ud800"}], "surrogates not allowed", {"message": 0, "key": "content"}),
         ([{"role": "user", "content": "Hi!", "\udc00": 1}], "surrogates not allowed", {"message": 0}),
-        ([{"role": "user", "content": "Hi!", "n": float("nan")}], "neither infinite nor NaN", {"message": 0, "key": "n"}),
+        ([{"role": "user", "content": "Hi!", "n": float("inf")}], "neither infinite nor NaN", {"message": 0, "key": "n"}),
         ([{"role": "user", "content": "Hi!", "n": 10**400}], "neither infinite nor NaN", {"message": 0, "key": "n"}),
         ({"messages": [*HI, {"role": "user", "x": [{"y": 10**400}]}]}, "NaN", {"message": 1, "key": "x[0].y"}),
         ({"messages": HI, "tools": [{"x": 10**400}]}, "NaN", {"key": "tools[0].x"}),
