@@ -123,8 +123,9 @@ impl PromptBuilder {
         model: &Model,
         tokenizer: Arc<Tokenizer>,
         options: &BuilderOptions,
-        template_warnings: Vec<Warning>,
+        mut warnings: Vec<Warning>,
     ) -> Result<Self> {
+        warnings.extend(tokenizer.lost_eos().map(|conflict| Warning::new("ids-disagree", conflict)));
         let shortcut = model.chat_template.as_ref();
         let shortcut = shortcut.map(|template| Shortcut::of(template, &*renderer, &tokenizer, options));
         let shortcut = shortcut.unwrap_or_default();
@@ -154,7 +155,7 @@ impl PromptBuilder {
             pad,
             stop,
             trimmer: OnceLock::new(),
-            template_warnings,
+            warnings,
             refused: OnceLock::new(),
             idle: Mutex::default(),
             shortcut,

@@ -86,7 +86,7 @@ struct Shared {
     stop: StopCriteria,
     /// Computed on first use, because it reads the whole vocabulary.
     trimmer: OnceLock<Trimmer>,
-    template_warnings: Vec<Warning>,
+    warnings: Vec<Warning>,
     /// Warnings about content that is rejected, computed on first use.
     refused: OnceLock<Vec<Warning>>,
     #[expect(clippy::vec_box, reason = "sessions take them and give them back: only a pointer is moved")]
@@ -224,11 +224,11 @@ impl PromptBuilder {
         self.shared.renderer.role_names()
     }
 
-    /// Warnings for the author of the model file.
+    /// Warnings about the model and the files of its tokenizer.
     pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
         // Each reserved token is encoded for it, and building a single prompt need not wait for that.
         let refused = self.shared.refused.get_or_init(|| self.shared.assembler.refused());
-        self.shared.template_warnings.iter().chain(refused)
+        self.shared.warnings.iter().chain(refused)
     }
 
     /// Whether it is a control token: an added token that is not white space, or one that content must not produce.

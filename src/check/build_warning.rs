@@ -1,6 +1,6 @@
 //! Warnings of the builder that no other lint covers.
 
-use crate::check::{Findings, Level, Lint, Subject, eos_not_in_end, reserved_reachable, roles_only};
+use crate::check::{Findings, Level, Lint, Subject, eos_not_in_end, ids_disagree, reserved_reachable, roles_only};
 use crate::error::{Place, Result, Warning};
 
 pub(super) const LINT: Lint = Lint {
@@ -12,7 +12,8 @@ pub(super) const LINT: Lint = Lint {
 };
 
 /// Lints that repeat warnings of the builder, under the same code.
-const COVERED_BY: [&Lint; 3] = [&eos_not_in_end::LINT, &reserved_reachable::LINT, &roles_only::LINT];
+const COVERED_BY: [&Lint; 4] =
+    [&eos_not_in_end::LINT, &ids_disagree::LINT, &reserved_reachable::LINT, &roles_only::LINT];
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.builder() else { return Ok(()) };

@@ -184,6 +184,12 @@ impl Tokenizer {
         &self.conflicts
     }
 
+    /// Of these contradictions the one by which nothing stops at the eos that the files name.
+    pub(crate) fn lost_eos(&self) -> Option<&str> {
+        let mut conflicts = self.conflicts.iter().filter(|_| self.special.eos.is_none());
+        conflicts.find(|conflict| conflict.starts_with("eos_token ")).map(String::as_str)
+    }
+
     /// The id for text that the model has no entry for, if there is one.
     pub fn unk_token_id(&self) -> Option<TokenId> {
         self.unk_token_id
