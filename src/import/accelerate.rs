@@ -19,8 +19,8 @@ pub const WORTH_ACCELERATING: usize = 1000;
 ///
 /// The meta template is used for plain chats: perhaps a system message, then questions and answers by turns, of text
 /// in which the template looks for nothing, such as `</think>`. One in 256 such prompts is built both ways and
-/// compared; a difference is an error, after which the chat template renders all prompts. All others are rendered by the chat template, as are those whose spans are
-/// recorded.
+/// compared; a difference is an error, after which the chat template renders all prompts. All others are rendered by
+/// the chat template, as are those whose spans are recorded.
 /// [`BuilderOptions::always_render`](crate::BuilderOptions::always_render) prevents it.
 ///
 /// ```

@@ -100,18 +100,33 @@ enum StopType {
     Limit,
 }
 
+/// Servers of 2023 and 2024 have a key for each.
+const OLDER: [(&str, StopType); 3] =
+    [("stopped_eos", StopType::Eos), ("stopped_word", StopType::Word), ("stopped_limit", StopType::Limit)];
+
+fn stop_type(keys: &Keys<'_>) -> Result<Option<StopType>> {
+    if let Some(stop_type) = keys.get("stop_type")? {
+        return Ok(Some(stop_type));
+    }
+    for (key, stop_type) in OLDER {
+        if keys.get(key)? == Some(true) {
+            return Ok(Some(stop_type));
+        }
+    }
+    Ok(None)
+}
+
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let text: String = keys.get("content")?.unwrap_or_default();
     let tokens: Vec<TokenId> = keys.get("tokens")?.unwrap_or_default();
     // Without `return_tokens` there are none, even if tokens were generated.
     let has_ids = !tokens.is_empty() || keys.get("tokens_predicted")? == Some(0);
-    let stop_type: Option<StopType> = keys.get("stop_type")?;
     let word: Option<String> = keys.get("stopping_word")?;
     let answer = keys.answer()?;
     Ok(vec![EngineAnswer {
         token_ids: has_ids.then_some(tokens),
         text: Some(text),
-        finish_reason: match stop_type {
+        finish_reason: match stop_type(keys)? {
             Some(StopType::Eos | StopType::Word) => Some("stop".into()),
             Some(StopType::Limit) => Some("length".into()),
             Some(StopType::None) | None => None,
