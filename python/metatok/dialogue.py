@@ -53,6 +53,18 @@ class Dialogue:
         """Adds a message: a role and a content, or a dict with both."""
         self._core.push({"role": role, "content": content} if isinstance(role, str) else role)
 
+    def pop(self) -> dict[str, Any] | None:
+        """Takes back the last message, for example one that :meth:`next_prompt` refuses; None if it was in a prompt, or is
+        the answer to one.
+
+        >>> import metatok
+        >>> dialogue = metatok.PromptBuilder("demo").dialogue()
+        >>> dialogue.push("tool", "3")
+        >>> dialogue.pop()
+        {'role': 'tool', 'content': '3'}
+        """
+        return self._core.pop()
+
     def answer_ids(self, ids: Iterable[int]) -> None:
         """Adds the model's answer as the engine's ids, up to the first stop id. A chat template is given their text.
 

@@ -56,6 +56,11 @@ impl Dialogue {
         Ok(())
     }
 
+    fn pop<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let message = self.locked().pop();
+        data(py, &message)
+    }
+
     fn answer_ids(&self, py: Python<'_>, ids: Vec<u32>) -> PyResult<()> {
         let read = self.locked().answer_ids(&ids);
         read.or_raise(py)

@@ -101,6 +101,25 @@ impl Dialogue {
         self.messages.push(message.into());
     }
 
+    /// Takes back the last message, for example one that [`Self::next_prompt`] refuses; none if it was in a prompt, or is the
+    /// answer to one.
+    ///
+    /// ```
+    /// let mut dialogue = metatok::PromptBuilder::demo()?.dialogue();
+    /// dialogue.push(("user", "Which planet is red?"));
+    /// dialogue.push(("tool", "Mars"));
+    /// assert!(dialogue.next_prompt().is_err());
+    /// assert_eq!(dialogue.pop().map(|message| message.role).as_deref(), Some("tool"));
+    /// dialogue.next_prompt()?;
+    /// assert_eq!(dialogue.pop(), None);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    pub fn pop(&mut self) -> Option<ChatMessage> {
+        let is_answered = |SeenPrompt { seen, .. }: &SeenPrompt| usize::from(seen.answer != Answer::None);
+        let seen = self.seen.as_ref().map_or(0, |prompt| prompt.messages + is_answered(prompt));
+        if self.messages.len() > seen { self.messages.pop() } else { None }
+    }
+
     /// Adds the model's answer as the engine's ids, up to the first stop id: ids after it are ignored, and the template
     /// itself writes the end of a turn. A chat template works on text, and is given that of the ids, in which reserved
     /// tokens such as `<tool_call>` stay tokens.
