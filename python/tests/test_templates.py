@@ -238,3 +238,10 @@ def test_chat_wrappers_have_the_names_of_the_command_line(name: str) -> None:
     builder = metatok.PromptBuilder(tokenizer="demo", chat_wrapper=name)
     assert builder.options["chat_wrapper"] == name
     assert pickle.loads(pickle.dumps(builder)).options == builder.options
+
+
+@pytest.mark.parametrize("code", ["messages[0].content|nothing", "nothing()", "messages is nothing"])
+def test_what_jinja_lacks_is_the_models_fault(code: str) -> None:
+    builder = metatok.PromptBuilder(tokenizer="demo", chat_template=f"{{% if true %}}{{{{ {code} }}}}{{% endif %}}")
+    with pytest.raises(metatok.ModelError):
+        builder.build(HI)

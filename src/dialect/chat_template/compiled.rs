@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use jiff::ZonedDateTime;
 use jiff::civil::DateTime;
-use minijinja::{Environment, Value};
+use minijinja::{Environment, ErrorKind as Kind, Value};
 
 use crate::dialect::chat_template::blocks::left_from_within;
 use crate::dialect::chat_template::environment::{Raised, TELLS_TIME, environment};
 use crate::dialect::chat_template::for_minijinja::prepared;
 use crate::dialect::chat_template::limits::too_much;
 use crate::dialect::chat_template::{ChatTemplate, contents};
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, Error, ErrorKind, Fault, Place, Result};
 use crate::panics::caught;
 
 const DEFAULT: &str = "chat_template";
@@ -118,9 +118,13 @@ fn refused(error: &minijinja::Error, way_out: impl Fn() -> Option<String>) -> Er
     }
     let what = error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()));
     let line = error.line().map_or_else(String::new, |line| format!(" (line {line} of the template)"));
-    let error = Error::from(ErrorKind::Conversation(format!("the chat template failed: {what}{line}")));
+    let mut failed = Error::from(ErrorKind::Conversation(format!("the chat template failed: {what}{line}")));
+    // No other conversation would help. A method may be unknown of this one's values only.
+    if matches!(error.kind(), Kind::UnknownFilter | Kind::UnknownFunction | Kind::UnknownTest) {
+        failed = failed.with_fault(Fault::Model);
+    }
     match way_out() {
-        Some(way_out) => error.with_way_out(way_out),
-        None => error,
+        Some(way_out) => failed.with_way_out(way_out),
+        None => failed,
     }
 }
