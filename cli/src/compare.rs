@@ -18,10 +18,8 @@ use metatok::input::Input;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let paths = [args.a.clone(), args.b.clone()];
-    let source = Source::find(&paths)?;
-    source.check_stdin(None)?;
     let outputs = Outputs::to("--output", args.output.as_deref());
-    outputs.check_source(&paths, &source)?;
+    outputs.check_source(&paths, &Source::find(&paths)?)?;
     outputs.check_model(&args.model, true)?;
     let [a, b] = [Input::open(&args.a, None)?, Input::open(&args.b, None)?];
     let names = [a.name().to_owned(), b.name().to_owned()];

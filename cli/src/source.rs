@@ -25,7 +25,7 @@ impl Source {
     /// Finds it. An empty pipe counts as no input, because programs are often started with one.
     ///
     /// # Errors
-    /// Errors of reading standard input.
+    /// If standard input is named twice; errors of reading it.
     pub(crate) fn find(paths: &[PathBuf]) -> Result<Self> {
         Self::find_with(paths, false)
     }
@@ -34,7 +34,7 @@ impl Source {
     /// failed, and the demo's result must not replace its output.
     ///
     /// # Errors
-    /// Errors of reading standard input.
+    /// As for [`Self::find`].
     pub(crate) fn find_for(input: &InputArgs, model: &ModelArgs) -> Result<Self> {
         let is_named = model.model.is_some()
             || model.tokenizer.is_some()
@@ -44,6 +44,10 @@ impl Source {
     }
 
     fn find_with(paths: &[PathBuf], is_named: bool) -> Result<Self> {
+        if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+            let what = "standard input is named twice, but can be read only once; name a file instead";
+            return Err(ErrorKind::Usage(what.into()).into());
+        }
         if !paths.is_empty() {
             return Ok(Self::Files(paths.to_vec()));
         }
@@ -77,29 +81,20 @@ impl Source {
     /// Whether standard input is read, which cannot be read twice.
     pub(crate) fn has_stdin(&self) -> bool {
         match self {
-            Self::Files(paths) => paths.iter().any(|path| path == Path::new("-")),
+            Self::Files(paths) => paths.iter().any(|path| is_stdin(path)),
             Self::Piped(_) => true,
             Self::Nothing => false,
         }
     }
 
-    /// Rejects a second file that is standard input: what reads it later would find nothing.
+    /// Rejects further files that are standard input too: whatever reads it later would find nothing.
     pub(crate) fn check_stdin<'p>(&self, others: impl IntoIterator<Item = (&'static str, &'p Path)>) -> Result<()> {
-        let is_stdin = |path: &Path| path == Path::new("-");
-        let inputs = match self {
-            Self::Files(paths) => paths.iter().filter(|path| is_stdin(path)).count(),
-            Self::Piped(_) => 1,
-            Self::Nothing => 0,
-        };
         let others = others.into_iter().filter(|(_, path)| is_stdin(path)).map(|(option, _)| option);
-        let mut readers = std::iter::repeat_n("the input", inputs).chain(others);
+        let mut readers = self.has_stdin().then_some("the input").into_iter().chain(others);
         let (Some(first), Some(second)) = (readers.next(), readers.next()) else { return Ok(()) };
-        let what = match first == second {
-            true => "standard input is named twice, but can be read only once; name a file instead".to_owned(),
-            false => format!(
-                "{first} and {second} are both standard input, which can be read only once; name a file for one of them"
-            ),
-        };
+        let what = format!(
+            "{first} and {second} are both standard input, which can be read only once; name a file for one of them"
+        );
         Err(ErrorKind::Usage(what).into())
     }
 
@@ -144,6 +139,10 @@ impl Source {
     pub(crate) fn open_or_demo(self, shape: Shape<'_>) -> Result<Vec<Input>> {
         Ok(if self.is_some() { self.open(shape)? } else { vec![Input::demo()] })
     }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// The names of inputs, for messages.
