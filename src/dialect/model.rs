@@ -171,7 +171,10 @@ impl Model {
         match self.tokenizer_name()?.as_str() {
             // Even if there is a folder with that name.
             "demo" => Tokenizer::demo(),
-            name => Tokenizer::load(name),
+            name => Tokenizer::load(name).map_err(|error| match error.kind() {
+                ErrorKind::NotFound(_) => error.at("tokenizer").at(Place::file(&self.name)),
+                _ => error,
+            }),
         }
     }
 

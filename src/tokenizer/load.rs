@@ -141,7 +141,22 @@ fn has_vocabulary(folder: &Path) -> bool {
 fn not_found(name: &str) -> crate::Error {
     let what =
         format!("there is no directory or file {name:?}, and a repository of the hub would have the form org/name");
-    ErrorKind::NotFound(what).into()
+    match instead_of(name) {
+        Some(way_out) => ErrorKind::NotFound(what).with_way_out(way_out),
+        None => ErrorKind::NotFound(what).into(),
+    }
+}
+
+/// What to write for a path of a shell, or an address of the hub.
+fn instead_of(name: &str) -> Option<String> {
+    if name.starts_with(['~', '$']) {
+        return Some("only a shell expands `~` and variables; write the whole path".into());
+    }
+    let (_, path) = name.split_once("://")?.1.split_once('/')?;
+    match path.split('/').collect::<Vec<_>>()[..] {
+        [org, name, ..] if !org.is_empty() && !name.is_empty() => Some(format!("write {org}/{name}")),
+        _ => None,
+    }
 }
 
 #[cfg(feature = "hub")]
