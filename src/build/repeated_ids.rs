@@ -105,17 +105,11 @@ impl RepeatedIds {
         for id in own {
             let is_number = id.number().is_some_and(|number| self.has_number(number));
             let OwnId { hash, line, text } = id;
+            let (before, unit) = (self.seen.get(&hash).copied(), line.unit);
             if is_number {
-                self.again += 1;
-                let what =
-                    || format!("{text} in {input}: {line}, which is the number of a {} without an id", line.unit);
-                self.first.get_or_insert_with(what);
-            } else if let Some((before, number)) = self.seen.get(&hash) {
-                self.again += 1;
-                if self.first.is_none() {
-                    let before = format!("{}: {} {number}", self.inputs[*before], line.unit);
-                    self.first = Some(format!("{text} in {input}: {line}, first in {before}"));
-                }
+                self.repeated(|_| format!("{text} in {input}: {line}, which is the number of a {unit} without an id"));
+            } else if let Some((before, number)) = before {
+                self.repeated(|all| format!("{text} in {input}: {line}, first in {}: {unit} {number}", all[before]));
             } else if self.seen.len() < MOST {
                 self.seen.insert(hash, (at, line.number));
             }
@@ -126,18 +120,23 @@ impl RepeatedIds {
     fn see_numbers(&mut self, input: &Arc<str>, numbers: Range<u64>) {
         let mut digits = itoa::Buffer::new();
         // Mostly no line has an id, or all have.
-        for number in numbers.clone().filter(|_| !self.seen.is_empty()) {
-            if let Some((before, line)) = self.seen.get(&hash(digits.format(number))) {
-                self.again += 1;
-                let before = &self.inputs[*before];
-                let what = || {
-                    format!("{number}, the number of a line without an id in {input}, first in {before}: line {line}")
-                };
-                self.first.get_or_insert_with(what);
+        let has_seen = !self.seen.is_empty();
+        for number in numbers.clone().filter(|_| has_seen) {
+            if let Some((before, line)) = self.seen.get(&hash(digits.format(number))).copied() {
+                let what = format_args!("{number}, the number of a line without an id in {input}");
+                self.repeated(|all| format!("{what}, first in {}: line {line}", all[before]));
             }
         }
         if self.numbers.len() < MOST {
             push_number(&mut self.numbers, numbers);
+        }
+    }
+
+    /// Counts a repeated id. Of the first one is noted where it is, with the names of the inputs.
+    fn repeated(&mut self, what: impl FnOnce(&[Arc<str>]) -> String) {
+        self.again += 1;
+        if self.first.is_none() {
+            self.first = Some(what(&self.inputs));
         }
     }
 
