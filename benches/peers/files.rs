@@ -118,7 +118,7 @@ fn seconds(build: &Build, input: &Path, output: &Path) -> Result<f64, String> {
 
 fn write_ids(build: &Build, input: &Path, output: &Path) -> metatok::Result<()> {
     let (mut file, mut totals) = (File::create(output)?, BuildTotals::default());
-    for batch in build.batches(vec![Input::open(input, None)?], None)? {
+    for batch in build.batches(vec![Input::open(input)?], None)? {
         file.write_all(batch.lines())?;
         let remarks = totals.add(batch);
         if let Some(error) = remarks.error.or(remarks.rejected.into_iter().next().map(|row| row.into_error())) {

@@ -152,7 +152,7 @@ fn answers(args: &BuildArgs, dataset: Option<&PreparedDataset>) -> Result<Option
     if !dataset.is_some_and(PreparedDataset::needs_model_answers) {
         return Err(ErrorKind::Usage(format!("--answers {}", flags::ANSWERS)).into());
     }
-    let input = Input::open(path, None)?;
+    let input = Input::open(path)?;
     let InputArgs { run_id, strip_thoughts, read, .. } = &args.input;
     ModelAnswers::read(input, run_id.run_id.as_deref(), *strip_thoughts, read.max_line_bytes).map(Some)
 }

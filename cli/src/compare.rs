@@ -21,7 +21,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let outputs = Outputs::to("--output", args.output.as_deref());
     outputs.check_source(&paths, &Source::find(&paths)?)?;
     outputs.check_model(&args.model, true)?;
-    let [a, b] = [Input::open(&args.a, None)?, Input::open(&args.b, None)?];
+    let [a, b] = [Input::open(&args.a)?, Input::open(&args.b)?];
     let names = [a.name().to_owned(), b.name().to_owned()];
     let (model, tokenizer) = setup::load_for_answers(&args.model)?;
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;

@@ -19,7 +19,7 @@ pub(crate) fn by_dataset(
     details: &mut Option<Output>,
 ) -> Result<Vec<(String, Tally)>> {
     let (longest, run_id) = (args.read.max_line_bytes, args.run_id.run_id.as_deref());
-    let mut texts = TextsToScore::read(Input::open(path, None)?, longest)?;
+    let mut texts = TextsToScore::read(Input::open(path)?, longest)?;
     if let Some(length) = args.normalize_by {
         texts = texts.normalized_by(length.into()).at(Place::file(path.display()))?;
     }

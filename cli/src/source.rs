@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{InputArgs, ModelArgs, Shape};
 use metatok::error::{At, Error, ErrorKind, Place, Result};
-use metatok::input::{Input, check_readable_again, digest_of_input};
+use metatok::input::{CsvOptions, Input, check_readable_again, digest_of_input};
 
 /// Large enough to read a whole pipe at once.
 const BUFFER: usize = 1 << 18;
@@ -120,12 +120,12 @@ impl Source {
 
     /// Opens every input before anything is read; none if there is no input.
     pub(crate) fn open(self, shape: Shape<'_>) -> Result<Vec<Input>> {
-        if shape.columns.is_some() && self.has_stdin() {
-            let what = "--columns names the columns of CSV and TSV files, but standard input is JSON lines";
+        if shape.csv != CsvOptions::default() && self.has_stdin() {
+            let what = "--columns and --quotes are for CSV and TSV files, but standard input is JSON lines";
             return Err(ErrorKind::Usage(what.into()).into());
         }
         let inputs = match self {
-            Self::Files(paths) => paths.iter().map(|path| Input::open(path, shape.columns)).collect::<Result<_>>()?,
+            Self::Files(paths) => paths.iter().map(|path| Input::open_with(path, &shape.csv)).collect::<Result<_>>()?,
             Self::Piped(stdin) => vec![Input::new("stdin", stdin)],
             Self::Nothing => Vec::new(),
         };

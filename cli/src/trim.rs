@@ -48,7 +48,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
     let inputs = source.open(Shape::default())?;
     let names = names(&inputs);
-    let requests = args.requests.as_deref().map(|path| Input::open(path, None)).transpose()?;
+    let requests = args.requests.as_deref().map(Input::open).transpose()?;
     for batch in Arc::new(trimmer).batches(inputs, requests, args.read.max_line_bytes, threads)? {
         totals.add_all(&batch.totals);
         if output.stream(&batch.lines)?.is_break() {

@@ -115,7 +115,7 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
 fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<ChosenPrompt> {
     let (strip_thoughts, longest) = (args.input.strip_thoughts, args.input.read.max_line_bytes);
     let run_id = args.input.run_id.run_id.as_deref();
-    let read = |path| ModelAnswers::read(Input::open(path, None)?, run_id, strip_thoughts, longest);
+    let read = |path| ModelAnswers::read(Input::open(path)?, run_id, strip_thoughts, longest);
     let answers = args.answers.answers.as_deref().map(read).transpose()?;
     let choice =
         PromptChoice { row: args.prompt, label: args.label.as_deref(), turn: args.turn, answers: answers.as_ref() };

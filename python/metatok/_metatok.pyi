@@ -109,6 +109,7 @@ class Tokenizer:
         tokenizer_config: bytes | None,
         special_tokens_map: bytes | None,
         generation_config: bytes | None,
+        added_tokens: bytes | None,
     ) -> Tokenizer: ...
     @property
     def name(self) -> str: ...

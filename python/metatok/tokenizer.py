@@ -152,7 +152,7 @@ def of_object(source: Any) -> _metatok.Tokenizer:
     # A model's own, such as image_token.
     named = getattr(source, "special_tokens_map", None) or {}
     config["extra_special_tokens"] = {name: str(token) for name, token in named.items() if not isinstance(token, list)}
-    return _metatok.Tokenizer.of_files(str(name), fast.to_str().encode(), json.dumps(config).encode(), None, generation)
+    return _metatok.Tokenizer.of_files(str(name), fast.to_str().encode(), json.dumps(config).encode(), None, generation, None)
 
 
 def _tekken_file(source: Any) -> Any:

@@ -37,8 +37,16 @@ impl Tokenizer {
         tokenizer_config: File,
         special_tokens_map: File,
         generation_config: File,
+        added_tokens: File,
     ) -> PyResult<Self> {
-        let files = TokenizerFiles { name, tokenizer_json, tokenizer_config, special_tokens_map, generation_config };
+        let files = TokenizerFiles {
+            name,
+            tokenizer_json,
+            tokenizer_config,
+            special_tokens_map,
+            generation_config,
+            added_tokens,
+        };
         py.detach(|| metatok::Tokenizer::from_files(files)).or_raise(py).map(Self::of)
     }
 
@@ -81,8 +89,14 @@ impl Tokenizer {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let TokenizerFiles { name, tokenizer_json, tokenizer_config, special_tokens_map, generation_config } =
-            self.tokenizer.source();
+        let TokenizerFiles {
+            name,
+            tokenizer_json,
+            tokenizer_config,
+            special_tokens_map,
+            generation_config,
+            added_tokens,
+        } = self.tokenizer.source();
         let file = |file: &File| file.as_ref().map(|bytes| PyBytes::new(py, bytes));
         let files = (
             name,
@@ -90,6 +104,7 @@ impl Tokenizer {
             file(tokenizer_config),
             file(special_tokens_map),
             file(generation_config),
+            file(added_tokens),
         );
         Ok((py.get_type::<Self>().getattr("of_files")?, files.into_pyobject(py)?))
     }

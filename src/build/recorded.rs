@@ -83,6 +83,6 @@ fn open(path: &Path) -> Result<Input> {
     let name = path.display().to_string();
     match metadata(path).at(&name)? {
         Some(metadata) => Ok(Input::record(name, "prompt", metadata)),
-        None => Input::open(path, None),
+        None => Input::open(path),
     }
 }

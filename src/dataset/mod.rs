@@ -48,9 +48,9 @@ pub(crate) use records::{InputFormat, ReadsFor, Record, RecordReader};
 pub(crate) use retriever::{Examples, Retriever};
 pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};
 pub use rows::{Row, Value};
+pub use source::{CsvOptions, Holds, Quotes, RawRecord};
 pub(crate) use source::{
     FileRecord, Line, RecordSource, Records, check_nesting, decompressed, is_compressed, is_of_no_json, open, table_of,
 };
-pub use source::{Holds, RawRecord};
 pub(crate) use template::{Layout, MissingColumns, TemplateField};
 pub(crate) use template_error::{row_error, template_error};

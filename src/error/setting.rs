@@ -94,6 +94,8 @@ settings! {
     PAD_TO_MULTIPLE_OF = "pad_to_multiple_of";
     /// Which prompt of the input is shown.
     PROMPT = "prompt";
+    /// What quotes in CSV and TSV files are.
+    QUOTES = "quotes";
     /// The requests of answers.
     REQUESTS = "requests";
     /// Tokens that content must not produce.

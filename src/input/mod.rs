@@ -26,7 +26,7 @@ mod rejected;
 mod source;
 
 pub(crate) use crate::dataset::is_of_no_json;
-pub use crate::dataset::{Holds, RawRecord};
+pub use crate::dataset::{CsvOptions, Holds, Quotes, RawRecord};
 pub(crate) use batches::{Batches, LineBatch, batches, objects};
 pub use by_dataset::by_dataset;
 pub use digest::{check_readable_again, digest_of_file, digest_of_input};

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use crate::dataset::{Holds, RecordSource, Records, Row, decompressed, is_compressed, open, table_of};
+use crate::dataset::{CsvOptions, Holds, RecordSource, Records, Row, decompressed, is_compressed, open, table_of};
 use crate::dialect::demo_conversations;
 use crate::error::{At, Error, ErrorKind, Result, Setting};
 use crate::tokenizer::dataset_file;
@@ -39,19 +39,26 @@ impl Input {
     }
 
     /// A file: JSON lines or one JSON list, CSV, TSV, Parquet with its feature, compressed or not; `-` is standard input, and
-    /// `hf://datasets/ORG/NAME/PATH` a file of the Hugging Face Hub. `columns` names the columns of CSV and TSV files that do
-    /// not name them in their first record.
+    /// `hf://datasets/ORG/NAME/PATH` a file of the Hugging Face Hub.
     ///
     /// # Errors
-    /// What opening the file says, with its name; where the columns of another kind of file are named.
-    pub fn open(path: &Path, columns: Option<&[String]>) -> Result<Self> {
+    /// What opening the file says, with its name.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::open_with(path, &CsvOptions::default())
+    }
+
+    /// The same with what a CSV or TSV file does not say of itself.
+    ///
+    /// # Errors
+    /// The same as for [`Self::open`], and options for another kind of file.
+    pub fn open_with(path: &Path, options: &CsvOptions) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Self::stdin());
         }
-        Self::open_file(path, columns).at(path.display())
+        Self::open_file(path, options).at(path.display())
     }
 
-    fn open_file(path: &Path, columns: Option<&[String]>) -> Result<Self> {
+    fn open_file(path: &Path, options: &CsvOptions) -> Result<Self> {
         let name = path.display().to_string();
         let local = local(path)?;
         let file = File::open(&local)?;
@@ -59,7 +66,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
         }
-        let source = open(&local, file, columns)?;
+        let source = open(&local, file, options)?;
         if matches!(source, RecordSource::Table(_)) {
             return Ok(Self { name, unit: "row", source, field: None, bytes: None });
         }

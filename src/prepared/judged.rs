@@ -176,7 +176,7 @@ impl Model {
             first: None,
             turns: 0,
         };
-        each_answer(Input::open(path, None)?, run_id, longest, |asker, answer, line| {
+        each_answer(Input::open(path)?, run_id, longest, |asker, answer, line| {
             hash.update(line.len().to_le_bytes());
             hash.update(line);
             model.first.get_or_insert_with(|| asker.0.clone());

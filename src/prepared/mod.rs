@@ -114,7 +114,7 @@ impl PreparedDataset {
         options.apply_to_examples(&mut dataset)?;
         let (mut train, train_digest) = match &options.train {
             Some(path) => {
-                let input = Input::open(path, options.columns.as_deref())?;
+                let input = Input::open_with(path, &options.csv)?;
                 let input = options.field.iter().try_fold(input, Input::in_field)?;
                 read(vec![input], options.max_line_bytes)?
             }

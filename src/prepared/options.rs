@@ -6,7 +6,7 @@ use crate::conversation::Mode;
 use crate::dataset::{Dataset, InferMode, Layout};
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 use crate::fingerprint::Fingerprint;
-use crate::input::DEFAULT_MAX_LINE_BYTES;
+use crate::input::{CsvOptions, DEFAULT_MAX_LINE_BYTES};
 
 /// The options of a dataset, in addition to its file. The defaults change nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub struct DatasetOptions {
     pub layout: Option<Layout>,
     /// Which turns of a chat are generated.
     pub infer_mode: Option<InferMode>,
-    /// The column names of CSV and TSV files without a header.
-    pub columns: Option<Vec<String>>,
+    /// What CSV and TSV files do not say of themselves, also that of [`Self::train`].
+    pub csv: CsvOptions,
     /// The field of a file's object that lists the rows of [`Self::train`].
     pub field: Option<String>,
     /// The column of the rows' ids; then every row must have it.
@@ -59,7 +59,7 @@ impl Default for DatasetOptions {
             num_fewshot: None,
             layout: None,
             infer_mode: None,
-            columns: None,
+            csv: CsvOptions::default(),
             field: None,
             id_column: None,
             keep: Vec::new(),
@@ -121,8 +121,11 @@ impl DatasetOptions {
 
     /// With the options that affect which rows there are and what is written with each.
     pub(super) fn fingerprint_of_keys(&self, mut fingerprint: Fingerprint) -> Fingerprint {
-        if let Some(columns) = &self.columns {
+        if let Some(columns) = &self.csv.columns {
             fingerprint = fingerprint.with("columns", columns.join(","));
+        }
+        if let Some(quotes) = self.csv.quotes {
+            fingerprint = fingerprint.with("quotes", quotes.name());
         }
         if let Some(column) = &self.id_column {
             fingerprint = fingerprint.with("id_column", column.as_str());

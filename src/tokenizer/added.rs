@@ -14,7 +14,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::first_bytes::{Beginnings, FirstBytes};
 
 /// A token that the tokenizer finds in text before its model sees it. The flags are Hugging Face's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddedToken {
     /// The id that the file declares.
     #[serde(default)]

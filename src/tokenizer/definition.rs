@@ -1,14 +1,16 @@
 //! The contents of a tokenizer's files: `tokenizer.json`, and the optional `tokenizer_config.json`,
-//! `special_tokens_map.json` and `generation_config.json`.
+//! `special_tokens_map.json`, `generation_config.json` and `added_tokens.json`.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, Error, Place, Result};
 use crate::file_kind::{FileKind, without_bom};
+use crate::tokenizer::added_tokens::{ADDED_TOKENS, AddedTokens};
+use crate::tokenizer::model_vocabulary::Vocabulary;
+use crate::tokenizer::named_tokens::{ADDED_TOKENS_DECODER, NamedTokens};
 use crate::tokenizer::{AddedToken, TokenId, charsmap, not_a_tokenizer};
 use crate::wording;
 
@@ -25,11 +27,9 @@ pub struct TokenizerFiles {
     pub special_tokens_map: Option<Vec<u8>>,
     /// `generation_config.json`.
     pub generation_config: Option<Vec<u8>>,
+    /// `added_tokens.json`, where older repositories have tokens that `tokenizer.json` may lack.
+    pub added_tokens: Option<Vec<u8>>,
 }
-
-/// A larger id, twice the largest vocabulary, is taken for a damaged file, because tables are as long as the largest
-/// id.
-pub(crate) const LARGEST_ID: TokenId = 1 << 21;
 
 /// A tokenizer's files, read and reconciled.
 pub(crate) struct Definition {
@@ -41,7 +41,7 @@ pub(crate) struct Definition {
 /// What the files say besides the model.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Known {
-    /// Every added token, of both files, by id.
+    /// Every added token, of all files, by id.
     pub(crate) added: BTreeMap<TokenId, AddedToken>,
     /// One more than the largest id.
     pub(crate) vocab_size: usize,
@@ -70,8 +70,12 @@ impl Definition {
     pub(crate) fn read(files: &TokenizerFiles) -> Result<Self> {
         let place = |file| Place::file(files.place(file));
         let mut json: Value = parse(&files.tokenizer_json).at(place("tokenizer.json"))?;
-        let config: Config = optional(files.tokenizer_config.as_deref()).at(place("tokenizer_config.json"))?;
-        let map: Config = optional(files.special_tokens_map.as_deref()).at(place("special_tokens_map.json"))?;
+        let mut config: Map<String, Value> =
+            optional(files.tokenizer_config.as_deref()).at(place("tokenizer_config.json"))?;
+        let map: Map<String, Value> =
+            optional(files.special_tokens_map.as_deref()).at(place("special_tokens_map.json"))?;
+        let older = files.added_tokens.as_deref().filter(|_| !config.contains_key(ADDED_TOKENS_DECODER));
+        let older: BTreeMap<String, TokenId> = optional(older).at(place(ADDED_TOKENS))?;
         let generation: GenerationConfig =
             optional(files.generation_config.as_deref()).at(place("generation_config.json"))?;
 
@@ -82,8 +86,18 @@ impl Definition {
         }
         charsmap::check(&json["normalizer"]).at("normalizer").at(place("tokenizer.json"))?;
         let vocabulary = Vocabulary::of(&json).at("model.vocab").at(place("tokenizer.json"))?;
-        let (added, mut conflicts) =
-            added_tokens(&mut json, config.added_tokens_decoder, &vocabulary).at(Place::file(&files.name))?;
+        NamedTokens::check(&config).at(place("tokenizer_config.json"))?;
+        NamedTokens::check(&map).at(place("special_tokens_map.json"))?;
+        let named = NamedTokens::of(&config, &map);
+        let mut tokens = AddedTokens::new(&vocabulary);
+        let add = || {
+            tokens.add_listed(&mut json)?;
+            tokens.add_declared(&mut config)?;
+            tokens.add_older(older, &named)?;
+            tokens.add_named(&named)
+        };
+        add().at(Place::file(&files.name))?;
+        let (added, conflicts) = tokens.finish();
         let vocab_size = added.keys().next_back().copied().max(vocabulary.max).map_or(0, |id| id as usize + 1);
 
         let model = json.get_mut("model").and_then(Value::as_object_mut);
@@ -95,20 +109,15 @@ impl Definition {
                 _ => None,
             }
         });
-
-        let mut id_of = |key: &str, token: Option<TokenName>| {
-            let content = token?.into_content();
+        let id_of = |name: &str| {
+            let content = named.content(name)?;
             let added = added.values().find(|token| token.content == content).map(|token| token.id);
-            let id = added.or_else(|| vocabulary.ids.get(content.as_str()).copied());
-            if id.is_none() && !content.is_empty() {
-                conflicts.push(format!("{key} is {content:?}, but tokenizer.json has no such token; it is ignored"));
-            }
-            id
+            added.or_else(|| vocabulary.ids.get(content).copied())
         };
         let special = SpecialTokenIds {
-            bos: id_of("bos_token", config.bos_token.or(map.bos_token)),
-            eos: id_of("eos_token", config.eos_token.or(map.eos_token)),
-            pad: id_of("pad_token", config.pad_token.or(map.pad_token)),
+            bos: id_of("bos_token"),
+            eos: id_of("eos_token"),
+            pad: id_of("pad_token"),
             generation_eos: generation.eos_token_id.map(OneOrMany::into_vec).unwrap_or_default(),
         };
         drop(vocabulary);
@@ -116,153 +125,9 @@ impl Definition {
     }
 }
 
-/// The model's own vocabulary: text to id.
-struct Vocabulary {
-    ids: foldhash::HashMap<String, TokenId>,
-    max: Option<TokenId>,
-}
-
-impl Vocabulary {
-    fn of(json: &Value) -> Result<Self> {
-        let bad = |message: String| ErrorKind::UnsupportedTokenizer(message);
-        let model = json.get("model").ok_or_else(|| bad("the file has no \"model\"".into()))?;
-        let mut ids = foldhash::HashMap::default();
-        match model.get("vocab") {
-            Some(Value::Object(entries)) => {
-                for (token, id) in entries {
-                    let id = id.as_u64().filter(|&id| id <= u64::from(LARGEST_ID)).ok_or_else(|| {
-                        bad(format!("entry {token:?} has the id {id}, which is not a number from 0 to {LARGEST_ID}"))
-                    })?;
-                    ids.insert(token.clone(), id as TokenId);
-                }
-            }
-            Some(Value::Array(entries)) => {
-                for (id, entry) in entries.iter().enumerate() {
-                    let token = entry
-                        .get(0)
-                        .and_then(Value::as_str)
-                        .ok_or_else(|| bad(format!("entry {id} is not a [token, score] pair")))?;
-                    ids.insert(token.to_owned(), id as TokenId);
-                }
-            }
-            _ => return Err(bad("the model has no vocabulary".into()).into()),
-        }
-        let max = ids.values().copied().max();
-        Ok(Self { ids, max })
-    }
-}
-
-/// Removes the added tokens from `json` and combines them with those of the config. A token that is also in the model
-/// keeps the model's id, as in both libraries. Every other one has its declared id. The sentences describe
-/// contradictions between the files.
-fn added_tokens(
-    json: &mut Value,
-    config: BTreeMap<String, Value>,
-    vocabulary: &Vocabulary,
-) -> Result<(BTreeMap<TokenId, AddedToken>, Vec<String>)> {
-    let listed = json
-        .as_object_mut()
-        .and_then(|json| json.insert("added_tokens".into(), Value::Array(Vec::new())))
-        .filter(|listed| !listed.is_null());
-    let listed: Vec<AddedToken> = match listed {
-        Some(listed) => serde_path_to_error::deserialize(listed)
-            .map_err(|error| Error::from(wording::in_file(error.inner())).at(wording::key_path(error.path())))
-            .at("tokenizer.json: added_tokens")?,
-        None => Vec::new(),
-    };
-    let mut known: HashMap<String, TokenId> = HashMap::new();
-    let mut added: BTreeMap<TokenId, AddedToken> = BTreeMap::new();
-    let mut conflicts = Vec::new();
-    let mut add = |token: AddedToken, place: &str| -> Result<()> {
-        let id = known.get(&token.content).or(vocabulary.ids.get(&token.content)).copied().unwrap_or(token.id);
-        if id != token.id {
-            let (content, declared) = (&token.content, token.id);
-            conflicts
-                .push(format!("{place} gives {content:?} the id {declared}, but elsewhere it is {id}; {id} is used"));
-        }
-        if known.insert(token.content.clone(), id).is_some() {
-            // As in transformers, either file can make it special, so that no content writes it.
-            if let Some(before) = added.get_mut(&id) {
-                before.special |= token.special;
-            }
-            return Ok(());
-        }
-        if id > LARGEST_ID {
-            return Err(ErrorKind::UnsupportedTokenizer(format!(
-                "{place}: {:?} has the id {id}, which is larger than {LARGEST_ID}",
-                token.content
-            ))
-            .into());
-        }
-        match added.entry(id) {
-            Entry::Vacant(entry) => drop(entry.insert(AddedToken { id, ..token })),
-            Entry::Occupied(entry) => {
-                let (content, first) = (&token.content, &entry.get().content);
-                conflicts.push(format!("{place} gives {content:?} the id {id} of {first:?}; {first:?} is used"));
-            }
-        }
-        Ok(())
-    };
-    for token in &listed {
-        add(token.clone(), "tokenizer.json: added_tokens")?;
-    }
-    let place = "tokenizer_config.json: added_tokens_decoder";
-    let mut declared = Vec::with_capacity(config.len());
-    for (id, token) in config {
-        let at = format!("{place}[{id:?}]");
-        let token: AddedToken = serde_json::from_value(token).map_err(|error| wording::in_file(&error)).at(&at)?;
-        let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is not a token id".into())).at(&at)?;
-        declared.push(AddedToken { id, ..token });
-    }
-    declared.sort_by_key(|token| token.id);
-    for token in &declared {
-        add(token.clone(), place)?;
-    }
-    // Found in one pass over the vocabulary, which cannot be searched by id.
-    let renamed = |id: TokenId| declared.binary_search_by_key(&id, |token| token.id).ok().map(|at| &declared[at]);
-    let listed: HashSet<(TokenId, &str)> = listed.iter().map(|token| (token.id, token.content.as_str())).collect();
-    let is_listed = |renamed: &AddedToken| listed.contains(&(renamed.id, renamed.content.as_str()));
-    for (entry, &id) in &vocabulary.ids {
-        let is_conflict = |token: &&AddedToken| token.content != *entry && added.contains_key(&id) && !is_listed(token);
-        if let Some(token) = renamed(id).filter(is_conflict) {
-            let content = &token.content;
-            conflicts.push(format!(
-                "{place} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} is used"
-            ));
-        }
-    }
-    conflicts.sort();
-    Ok((added, conflicts))
-}
-
-#[derive(Default, Deserialize)]
-struct Config {
-    #[serde(default)]
-    added_tokens_decoder: BTreeMap<String, Value>,
-    bos_token: Option<TokenName>,
-    eos_token: Option<TokenName>,
-    pad_token: Option<TokenName>,
-}
-
 #[derive(Default, Deserialize)]
 struct GenerationConfig {
     eos_token_id: Option<OneOrMany>,
-}
-
-/// A token given as its string, or as a serialized `AddedToken`.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a token as a string, or as an object with the key \"content\"")]
-enum TokenName {
-    Content(String),
-    Token { content: String },
-}
-
-impl TokenName {
-    fn into_content(self) -> String {
-        match self {
-            Self::Content(content) | Self::Token { content } => content,
-        }
-    }
 }
 
 #[derive(Deserialize)]

@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
+use memchr::memmem;
+
 use crate::error::Result;
 use crate::tokenizer::TokenizerFiles;
-use crate::tokenizer::formats::{ADDED_TOKENS, convert, is_vocabulary, vocabulary_files};
+use crate::tokenizer::added_tokens::ADDED_TOKENS;
+use crate::tokenizer::formats::{convert, is_vocabulary, vocabulary_files};
+use crate::tokenizer::named_tokens::ADDED_TOKENS_DECODER;
 
 /// The files of a tokenizer. Only the first, or another vocabulary in its place, is required.
 pub(crate) const FILES: [&str; 4] =
@@ -36,16 +40,18 @@ impl TokenizerFiles {
     ) -> Result<Self> {
         let [_, others @ ..] = FILES;
         let [tokenizer_config, special_tokens_map, generation_config] = others.map(&mut get);
+        let tokenizer_config = tokenizer_config?;
         let files = Self {
             name: name.to_owned(),
             tokenizer_json: Vec::new(),
-            tokenizer_config: tokenizer_config?,
             special_tokens_map: special_tokens_map?,
             generation_config: generation_config?,
+            added_tokens: if has_added_tokens(tokenizer_config.as_deref()) { None } else { get(ADDED_TOKENS)? },
+            tokenizer_config,
         };
         match file == TOKENIZER_JSON && !is_vocabulary(&vocabulary) {
             true => Ok(Self { tokenizer_json: vocabulary, ..files }),
-            false => convert(&vocabulary, file, files, get(ADDED_TOKENS)?.as_deref()),
+            false => convert(&vocabulary, file, files),
         }
     }
 
@@ -53,6 +59,11 @@ impl TokenizerFiles {
     pub(crate) fn place(&self, file: &str) -> String {
         place_of(&self.name, file)
     }
+}
+
+/// Whether a `tokenizer_config.json` has its added tokens, so that no other file is read for them.
+fn has_added_tokens(config: Option<&[u8]>) -> bool {
+    config.is_some_and(|config| memmem::find(config, ADDED_TOKENS_DECODER.as_bytes()).is_some())
 }
 
 /// The name of a tokenizer's file in messages: if a file was given, this file or its neighbour.

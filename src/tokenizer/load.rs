@@ -14,8 +14,8 @@ fn demo_files() -> TokenizerFiles {
         name: "demo".to_owned(),
         tokenizer_json: include_bytes!("../../models/demo/tokenizer.json").to_vec(),
         tokenizer_config: Some(include_bytes!("../../models/demo/tokenizer_config.json").to_vec()),
-        special_tokens_map: None,
         generation_config: Some(include_bytes!("../../models/demo/generation_config.json").to_vec()),
+        ..TokenizerFiles::default()
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod add_special_tokens;
 mod added;
+mod added_tokens;
 mod align;
 mod backend;
 mod bpe;
@@ -39,6 +40,8 @@ mod hub_name;
 mod lines;
 mod load;
 mod make;
+mod model_vocabulary;
+mod named_tokens;
 mod not_a_tokenizer;
 mod offsets;
 mod pages;
@@ -80,6 +83,7 @@ pub(crate) use load::dataset_file;
 #[cfg(feature = "candle")]
 pub(crate) use load::{find_model_file, model_file};
 pub(crate) use load::{is_model, tokenizer_file};
+pub(crate) use named_tokens::NamedTokens;
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
 pub(crate) use run_cache::{Counts, RunCache};

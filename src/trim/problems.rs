@@ -32,7 +32,7 @@ impl<'p> Problems<'p> {
 
     /// The problems of an answer with only text.
     pub(super) fn of_text(mut self) -> Vec<Problem> {
-        self.stop_in_text(false);
+        self.stop_in_text(false, "");
         self.only_thoughts();
         self.reported_length();
         self.found
@@ -41,7 +41,7 @@ impl<'p> Problems<'p> {
     /// The problems of an answer that ends here, and whose ids decode to this text.
     pub(super) fn of_ids(mut self, ids: &[TokenId], end: CompletionEnd, text: &str) -> Vec<Problem> {
         // The stop string spans several tokens if more than one was read after those that are kept.
-        self.stop_in_text(end.tokens + 1 < end.read);
+        self.stop_in_text(end.tokens + 1 < end.read, text);
         self.text_differs(ids, text);
         self.only_thoughts();
         let pad = |id: &&TokenId| self.stops.trimmer.pad() == Some(**id);
@@ -65,7 +65,8 @@ impl<'p> Problems<'p> {
         self.found.push(Problem { code, message });
     }
 
-    fn stop_in_text(&mut self, is_split: bool) {
+    /// `decoded` is what the ids are without control tokens.
+    fn stop_in_text(&mut self, is_split: bool, decoded: &str) {
         let texts = &self.stops.texts;
         let Some(text) = &self.answer.text else { return };
         let (trimmed, found) = texts.matcher.trim(text);
@@ -73,6 +74,9 @@ impl<'p> Problems<'p> {
             (None, _) => {}
             (Some(Stop::Token { token: Some(token), .. }), Some(_))
                 if self.answer.stop_is_optional && text[trimmed.len()..] == token => {}
+            // The model spelled it in other tokens.
+            (Some(Stop::Token { token: Some(token), .. }), _)
+                if decoded.strip_prefix(trimmed).is_some_and(|rest| rest.starts_with(&token)) => {}
             (Some(Stop::Token { token_id, .. }), _) => {
                 let token = self.stops.name(token_id);
                 self.add("eos-in-text", format!("the text contains the stop token {token}; it should end before it"));

@@ -31,8 +31,7 @@ fn tokenizer(json: &str, config: &str) -> Tokenizer {
         name: "t".into(),
         tokenizer_json: json.into(),
         tokenizer_config: Some(config.into()),
-        special_tokens_map: None,
-        generation_config: None,
+        ..TokenizerFiles::default()
     };
     Tokenizer::new(&files).expect("it loads")
 }

@@ -57,7 +57,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[rustfmt::skip]
     all!(is_shared:
         PlacedDifference, ModelChoice<'static>, RunCounts, MessageEnd, Progress, TokenizerCache, ModelAnswers, LabelScore<'static>, LogLikelihood, LogLikelihoods, PickedLabel<'static>, ScoreRule, TextsToScore, TokenLogprobs, BatchRemarks, Build, BuildTotals, BuiltBatch, IdsForm, InputOptions<'static>, InputRemarks, RecordedFingerprint, MessagesForm, Notes, PromptForm, Rejected, Written,
-        OutputFiles, RecordPlace<'static>, PromptRecord, PromptSpool, Sink, Holds, RawRecord<'static>, DatasetOptions, NamedDataset, PreparedDataset, ChosenPrompt, PromptChoice<'static>, ResumeOptions, AnsweredBy<'static>, RunAnswers, RunOptions, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Protocol, Reported, Served, StopReason, TrimOptions, TrimTotals, TrimmedBatch, TrimmedAnswer<'static>,
+        OutputFiles, RecordPlace<'static>, PromptRecord, PromptSpool, Sink, Holds, CsvOptions, Quotes, RawRecord<'static>, DatasetOptions, NamedDataset, PreparedDataset, ChosenPrompt, PromptChoice<'static>, ResumeOptions, AnsweredBy<'static>, RunAnswers, RunOptions, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Protocol, Reported, Served, StopReason, TrimOptions, TrimTotals, TrimmedBatch, TrimmedAnswer<'static>,
         AnswerComparer, AnswerSet, CompareTotals, Comparison<'static>, DifferingAnswer, FirstDifference,
         Accepts, Dynamo, FormOptions, Lmdeploy, OpenAi, OutputForm, RequestOptions, Triton, TrtLlm, VllmGenerate, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, NormalizeBy, Score, ScoredAnswer, Scorer, Tally, Which,

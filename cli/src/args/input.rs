@@ -9,7 +9,7 @@ use metatok::dataset::DatasetSource;
 use metatok::dataset::prompter::InferMode;
 use metatok::dataset::records::InputFormat;
 use metatok::dataset::template::Layout;
-use metatok::input::DEFAULT_MAX_LINE_BYTES;
+use metatok::input::{CsvOptions, DEFAULT_MAX_LINE_BYTES, Quotes};
 use metatok::prepared::DatasetOptions;
 
 /// No context holds more examples than this.
@@ -66,6 +66,12 @@ pub(crate) struct InputArgs {
     /// For files whose first record does not name them.
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) columns: Option<Vec<String>>,
+
+    /// What quotes are in a CSV or TSV file
+    ///
+    /// By default they enclose fields, and a record of a TSV file is rejected if its quotes seem to be text.
+    #[arg(long, value_name = "USE", value_parser = quotes(), requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) quotes: Option<Quotes>,
 
     /// Field that lists the records, in files that are one JSON object
     ///
@@ -164,10 +170,9 @@ pub(crate) struct InputArgs {
 }
 
 /// What files do not say of themselves.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Shape<'a> {
-    /// The column names of rows without a header.
-    pub(crate) columns: Option<&'a [String]>,
+    pub(crate) csv: CsvOptions,
     /// The field of an object that lists the records.
     pub(crate) field: Option<&'a str>,
 }
@@ -175,7 +180,11 @@ pub(crate) struct Shape<'a> {
 impl InputArgs {
     /// What the files do not say of themselves.
     pub(crate) fn shape(&self) -> Shape<'_> {
-        Shape { columns: self.columns.as_deref(), field: self.field.as_deref() }
+        Shape { csv: self.csv(), field: self.field.as_deref() }
+    }
+
+    fn csv(&self) -> CsvOptions {
+        CsvOptions { columns: self.columns.clone(), quotes: self.quotes }
     }
 
     /// Further files that are read, each with its option.
@@ -194,7 +203,7 @@ impl InputArgs {
             num_fewshot: self.num_fewshot,
             layout: self.layout,
             infer_mode: self.infer_mode,
-            columns: self.columns.clone(),
+            csv: self.csv(),
             field: self.field.clone(),
             id_column: self.id_column.clone(),
             keep: self.keep.clone(),
@@ -246,6 +255,10 @@ fn row_bytes() -> impl TypedValueParser<Value = usize> {
 }
 
 /// The layouts of questions.
+fn quotes() -> impl TypedValueParser<Value = Quotes> {
+    named([("fields", "They enclose fields"), ("text", "They are text, as in the TSV files of GLUE")])
+}
+
 fn layout() -> impl TypedValueParser<Value = Layout> {
     named([
         ("text", "One text, without a template"),

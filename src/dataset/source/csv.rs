@@ -2,40 +2,81 @@
 
 use std::collections::HashSet;
 use std::io::{self, BufRead};
+use std::str::FromStr;
 
-use csv::{ByteRecord, ReaderBuilder};
+use csv::{ByteRecord, QuoteStyle, ReaderBuilder};
 
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::source::{BadRow, TableRows};
-use crate::error::{Error, ErrorKind, Result};
+use crate::dataset::source::{BadRow, TableRows, Wrong};
+use crate::error::{Error, ErrorKind, Result, Setting, WayOut, way_out};
 
-pub(super) fn open(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<TableRows> {
-    read(file, b',', columns)
+/// What a CSV or TSV file does not say of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CsvOptions {
+    /// The names of its columns, if its first record does not name them.
+    pub columns: Option<Vec<String>>,
+    /// What quotes are. By default they enclose fields, and a record of a TSV file that looks otherwise is rejected.
+    pub quotes: Option<Quotes>,
 }
 
-pub(super) fn open_tabs(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<TableRows> {
-    read(file, b'\t', columns)
+/// What the quotes of a CSV or TSV file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quotes {
+    /// They enclose fields, which may have delimiters and several lines.
+    Fields,
+    /// They are text, as in the TSV files of GLUE.
+    Text,
+}
+
+impl Quotes {
+    /// The name of the option's value.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fields => "fields",
+            Self::Text => "text",
+        }
+    }
+}
+
+impl FromStr for Quotes {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let quotes = [Self::Fields, Self::Text].into_iter().find(|quotes| quotes.name() == name);
+        let none =
+            || ErrorKind::UnknownName { what: "use of quotes", name: name.into(), known: vec!["fields", "text"] };
+        Ok(quotes.ok_or_else(none)?)
+    }
+}
+
+pub(super) fn open(file: Box<dyn BufRead + Send>, options: &CsvOptions) -> Result<TableRows> {
+    read(file, b',', options)
+}
+
+pub(super) fn open_tabs(file: Box<dyn BufRead + Send>, options: &CsvOptions) -> Result<TableRows> {
+    read(file, b'\t', options)
 }
 
 /// A record after the last one of a file, which a quote that nothing closes takes into its field.
 const END: &str = "\u{4}metatok: the end of the file\u{4}";
 const BEHIND: &str = "\n\u{4}metatok: the end of the file\u{4}\n";
 
-fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>) -> Result<TableRows> {
+fn read(file: Box<dyn BufRead + Send>, delimiter: u8, options: &CsvOptions) -> Result<TableRows> {
+    let CsvOptions { columns, quotes } = options;
+    let form = Form { delimiter, quotes: *quotes };
     let file = io::Read::chain(file, BEHIND.as_bytes());
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(columns.is_none())
+        .quoting(*quotes != Some(Quotes::Text))
         // A record of another length is an error of its own, and reading continues after it.
         .flexible(true)
         .from_reader(file);
     let names = match columns {
-        Some(columns) => columns.to_vec(),
+        Some(columns) => columns.clone(),
         None => match names(reader.byte_headers().map_err(|error| ErrorKind::Parse(error.to_string()))?)? {
             names if names == [END] => Vec::new(),
-            names if names.last().is_some_and(|name| name.ends_with(BEHIND)) => {
-                return Err(ErrorKind::Parse(NOT_CLOSED.into()).into());
-            }
+            names if names.last().is_some_and(|name| name.ends_with(BEHIND)) => return Err(Error::from(not_closed())),
             names => names,
         },
     };
@@ -56,9 +97,11 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>
     Ok(Box::new(std::iter::from_fn(move || match reader.read_byte_record(&mut record) {
         Ok(true) if record == [END][..] => None,
         Ok(true) if std::mem::take(&mut may_be_names) && record == names => {
-            Some(Ok(Err(BadRow { what: NAMES_TWICE.into(), bytes: written(&record, delimiter) })))
+            Some(Ok(Err(BadRow { wrong: NAMES_TWICE.to_owned().into(), bytes: written(&record, &form) })))
         }
-        Ok(true) => Some(Ok(row(&record, &names).map_err(|what| BadRow { what, bytes: written(&record, delimiter) }))),
+        Ok(true) => {
+            Some(Ok(form.row(&record, &names).map_err(|wrong| BadRow { wrong, bytes: written(&record, &form) })))
+        }
         Ok(false) => None,
         Err(error) => Some(Err(io::Error::other(error))),
     })))
@@ -78,19 +121,38 @@ fn names(record: &ByteRecord) -> Result<Vec<String>> {
     })
 }
 
-/// The row of a record, or the error in it.
-fn row(record: &ByteRecord, names: &[String]) -> std::result::Result<Row, String> {
-    if record.iter().next_back().is_some_and(|last| last.ends_with(BEHIND.as_bytes())) {
-        return Err(NOT_CLOSED.into());
+/// How a file is written.
+struct Form {
+    delimiter: u8,
+    quotes: Option<Quotes>,
+}
+
+impl Form {
+    /// The row of a record, or the error in it.
+    fn row(&self, record: &ByteRecord, names: &[String]) -> std::result::Result<Row, Wrong> {
+        if record.iter().next_back().is_some_and(|last| last.ends_with(BEHIND.as_bytes())) {
+            return Err(not_closed());
+        }
+        if record.iter().any(|field| self.looks_like_rows(field)) {
+            let what = "a field between quotes has tabs and line ends, as if it were several records".to_owned();
+            let way_out =
+                quotes_are_text().and(", or to ").and(Setting::QUOTES.set_to(Quotes::Fields.name())).and(" if not");
+            return Err(Wrong { what, way_out: Some(way_out) });
+        }
+        if record.len() != names.len() {
+            return Err(other_length(record.len(), names).into());
+        }
+        let column = |(name, value): (&String, &[u8])| match std::str::from_utf8(value) {
+            Ok(text) => Ok((name.clone(), Value::from(text))),
+            Err(_) => Err(format!("column {name:?} is not UTF-8; {CONVERT}").into()),
+        };
+        names.iter().zip(record).map(column).collect::<std::result::Result<_, _>>().map(Row::new)
     }
-    if record.len() != names.len() {
-        return Err(other_length(record.len(), names));
+
+    /// Whether a field may be several records between two quotes that are text, as nearly no field of TSV is otherwise.
+    fn looks_like_rows(&self, field: &[u8]) -> bool {
+        self.delimiter == b'\t' && self.quotes.is_none() && field.contains(&b'\n') && field.contains(&b'\t')
     }
-    let column = |(name, value): (&String, &[u8])| match std::str::from_utf8(value) {
-        Ok(text) => Ok((name.clone(), Value::from(text))),
-        Err(_) => Err(format!("column {name:?} is not UTF-8; {CONVERT}")),
-    };
-    names.iter().zip(record).map(column).collect::<std::result::Result<_, _>>().map(Row::new)
 }
 
 /// What is wrong with a first record that has the names which were given.
@@ -102,7 +164,15 @@ const CONVERT: &str =
     "convert the file first from its own encoding, for example with `iconv -f WINDOWS-1252 -t UTF-8` if it is Excel's";
 
 /// What is wrong with a last record that takes all that is left of a file.
-const NOT_CLOSED: &str = "a quote is not closed before the end of the file";
+fn not_closed() -> Wrong {
+    let what = "a quote is not closed before the end of the file".to_owned();
+    Wrong { what, way_out: Some(quotes_are_text()) }
+}
+
+/// What to do about a file in which quotes do not enclose fields.
+fn quotes_are_text() -> WayOut {
+    way_out!["if quotes are text in this file, set ", Setting::QUOTES.set_to(Quotes::Text.name())]
+}
 
 fn other_length(found: usize, names: &[String]) -> String {
     let fields = if found == 1 { "1 field".to_owned() } else { format!("{found} fields") };
@@ -115,11 +185,16 @@ fn other_length(found: usize, names: &[String]) -> String {
 const LEAST_ROOM: usize = 1 << 10;
 
 /// A record almost as it is written in the file.
-fn written(record: &ByteRecord, delimiter: u8) -> Vec<u8> {
+fn written(record: &ByteRecord, form: &Form) -> Vec<u8> {
     // For a field that is longer than the writer's room, the rest of it is searched for quotes each time that the room is full.
     let room = record.as_slice().len().max(LEAST_ROOM);
-    let mut writer =
-        csv::WriterBuilder::new().delimiter(delimiter).flexible(true).buffer_capacity(room).from_writer(Vec::new());
+    let style = if form.quotes == Some(Quotes::Text) { QuoteStyle::Never } else { QuoteStyle::Necessary };
+    let mut writer = csv::WriterBuilder::new()
+        .delimiter(form.delimiter)
+        .quote_style(style)
+        .flexible(true)
+        .buffer_capacity(room)
+        .from_writer(Vec::new());
     // Writing to memory cannot fail.
     let _ = writer.write_byte_record(record);
     let mut bytes = writer.into_inner().unwrap_or_default();

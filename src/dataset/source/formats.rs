@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::dataset::source::compressed::ENDINGS;
+use crate::dataset::source::csv::CsvOptions;
 use crate::dataset::source::later::Later;
 use crate::dataset::source::{TableRows, csv, decompressed, parquet};
 use crate::error::{Error, ErrorKind, Result, Setting};
@@ -23,20 +24,21 @@ pub(crate) enum RecordSource {
 /// How to open a table.
 #[derive(Clone, Copy)]
 enum Format {
-    /// Reads it from beginning to end. The columns have these names if the file does not name them.
-    Stream(fn(Reader, Option<&[String]>) -> Result<TableRows>),
+    /// Reads it from beginning to end.
+    Stream(fn(Reader, &CsvOptions) -> Result<TableRows>),
     /// Reads any part of it.
     File(fn(File) -> Result<TableRows>),
 }
 
-/// Rejects column names for a file that has its own.
-fn refuse_columns(columns: Option<&[String]>) -> Result<()> {
-    match columns {
-        None => Ok(()),
-        Some(_) => {
-            let what = "this is not a CSV or TSV file; its rows name their own columns";
-            Err(Error::from(ErrorKind::Usage(what.into())).at(Setting::COLUMNS))
+/// Rejects options that the file has no use for.
+fn refuse(options: &CsvOptions) -> Result<()> {
+    let refused = |setting, what: &str| Err(Error::from(ErrorKind::Usage(what.into())).at(setting));
+    match options {
+        CsvOptions { columns: Some(_), .. } => {
+            refused(Setting::COLUMNS, "this is not a CSV or TSV file; its rows name their own columns")
         }
+        CsvOptions { quotes: Some(_), .. } => refused(Setting::QUOTES, "this is not a CSV or TSV file"),
+        CsvOptions { columns: None, quotes: None } => Ok(()),
     }
 }
 
@@ -52,19 +54,19 @@ const BUFFER: usize = 1 << 18;
 
 /// Opens a file in the format of its extension. If it is compressed, an extension such as `.gz` may come after that of
 /// the format.
-pub(crate) fn open(path: &Path, file: File, columns: Option<&[String]>) -> Result<RecordSource> {
+pub(crate) fn open(path: &Path, file: File, options: &CsvOptions) -> Result<RecordSource> {
     let inner = if is_compressed(path) { path.with_extension("") } else { path.to_owned() };
     let ending = inner.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let format = FORMATS.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending)).map(|(_, format)| *format);
     if !matches!(format, Some(Format::Stream(_))) {
-        refuse_columns(columns)?;
+        refuse(options)?;
     }
     if let Some(Format::File(open)) = format {
         return open(file).map(RecordSource::Table);
     }
     let now = |file| decompressed(BufReader::with_capacity(BUFFER, file));
     match format {
-        Some(Format::Stream(open)) => open(now(file), columns).map(RecordSource::Table),
+        Some(Format::Stream(open)) => open(now(file), options).map(RecordSource::Table),
         // What is not a file, such as a pipe, cannot be opened again.
         _ if !file.metadata()?.is_file() => Ok(RecordSource::Bytes(now(file))),
         _ => {

@@ -118,7 +118,7 @@ impl<R: BufRead> Items<R> {
                 if self.are_listed {
                     return Err(ErrorKind::Parse(what).into());
                 }
-                wrong = Some(what);
+                wrong = Some(what.into());
                 break;
             }
             let end = scan.end(available);

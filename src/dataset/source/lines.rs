@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, BufRead};
 
-use crate::error::{At, ErrorKind, Place, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result, WayOut};
 use crate::file_kind::BOM;
 
 /// Reads lines of bytes, skipping blank ones. A line ends with LF or CRLF. A UTF-8 byte order mark at the beginning is
@@ -31,7 +31,27 @@ pub(crate) struct Line {
     /// Whether it is longer than the limit. Then it is not kept.
     pub(crate) is_too_long: bool,
     /// Why it is no record, if the file shows that. The bytes are then those of the file.
-    pub(crate) wrong: Option<String>,
+    pub(crate) wrong: Option<Wrong>,
+}
+
+/// Why something in a file is no record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub(crate) what: String,
+    pub(crate) way_out: Option<WayOut>,
+}
+
+impl From<String> for Wrong {
+    fn from(what: String) -> Self {
+        Self { what, way_out: None }
+    }
+}
+
+impl From<Wrong> for Error {
+    fn from(Wrong { what, way_out }: Wrong) -> Self {
+        let error = Self::from(ErrorKind::Parse(what));
+        way_out.into_iter().fold(error, Self::with_way_out)
+    }
 }
 
 impl fmt::Display for Line {
@@ -61,8 +81,8 @@ impl Line {
         if self.is_too_long {
             return Err(ErrorKind::LineTooLong(longest).into());
         }
-        if let Some(what) = &self.wrong {
-            return Err(ErrorKind::Parse(what.clone()).into());
+        if let Some(wrong) = &self.wrong {
+            return Err(Error::from(wrong.clone()));
         }
         // The first line of such a file may be UTF-8.
         if let Some(other) = not_text(bytes).filter(|_| self.number == 1) {

@@ -21,10 +21,11 @@ mod side_by_side;
 mod table;
 
 pub(crate) use compressed::decompressed;
+pub use csv::{CsvOptions, Quotes};
 pub(crate) use formats::{RecordSource, is_compressed, open};
 pub(crate) use items::Items;
 pub use layout::Holds;
-pub(crate) use lines::{Line, Lines, fill};
+pub(crate) use lines::{Line, Lines, Wrong, fill};
 pub(crate) use nesting::check_nesting;
 pub use raw_record::RawRecord;
 pub(crate) use raw_record::{FileRecord, is_of_no_json, rejected_line};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::dataset::rows::Row;
-use crate::dataset::source::{FileRecord, Line};
+use crate::dataset::source::{FileRecord, Line, Wrong};
 use crate::error::{At, Place, Result};
 
 /// The rows of a table. After an error there are no more.
@@ -13,7 +13,7 @@ pub(crate) type TableRows = Box<dyn Iterator<Item = io::Result<std::result::Resu
 #[derive(Debug)]
 pub(crate) struct BadRow {
     /// Why.
-    pub(crate) what: String,
+    pub(crate) wrong: Wrong,
     /// The bytes of the record in the file.
     pub(crate) bytes: Vec<u8>,
 }
@@ -43,9 +43,9 @@ impl Table {
             Ok(row) if is_longer(&row, self.longest) => Line { is_too_long: true, ..line }.into(),
             Ok(row) => FileRecord { line, row: Some(row) },
             Err(BadRow { bytes: found, .. }) if found.len() > self.longest => Line { is_too_long: true, ..line }.into(),
-            Err(BadRow { what, bytes: found }) => {
+            Err(BadRow { wrong, bytes: found }) => {
                 bytes.extend_from_slice(&found);
-                Line { length: found.len() as u64, wrong: Some(what), ..line }.into()
+                Line { length: found.len() as u64, wrong: Some(wrong), ..line }.into()
             }
         }))
     }

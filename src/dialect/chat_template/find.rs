@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::tokenizer_name;
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
-use crate::tokenizer::{Tokenizer, parse_file, place_of, tokenizer_file};
+use crate::tokenizer::{NamedTokens, Tokenizer, parse_file, place_of, tokenizer_file};
 
 const CONFIG: &str = "tokenizer_config.json";
 const JINJA: &str = "chat_template.jinja";
@@ -73,14 +73,14 @@ impl ChatTemplate {
         let files = tokenizer.source();
         let config = parsed(files.tokenizer_config.as_deref(), &files.name, CONFIG)?;
         let map = parsed(files.special_tokens_map.as_deref(), &files.name, SPECIAL_TOKENS)?;
-        Ok(Self { special_tokens: special_tokens(&map, &config), ..self })
+        Ok(Self { special_tokens: NamedTokens::of(&config, &map).into_contents(), ..self })
     }
 }
 
 /// What is beside a tokenizer.
 struct Files {
     name: String,
-    config: Value,
+    config: Map<String, Value>,
     special_tokens: BTreeMap<String, String>,
 }
 
@@ -89,7 +89,7 @@ impl Files {
         let name = tokenizer_name(tokenizer)?;
         let config = json(&name, CONFIG)?;
         let map = json(&name, SPECIAL_TOKENS)?;
-        Ok(Self { name, special_tokens: special_tokens(&map, &config), config })
+        Ok(Self { name, special_tokens: NamedTokens::of(&config, &map).into_contents(), config })
     }
 
     /// The template with this name.
@@ -109,12 +109,12 @@ impl Files {
                 return text(bytes).at(Place::file(place_of(&self.name, &file))).map(Some);
             }
         }
-        let found = match &self.config["chat_template"] {
-            Value::String(template) => (name == DEFAULT).then(|| template.clone()),
-            Value::Array(templates) => templates.iter().find_map(|template| {
+        let found = match self.config.get("chat_template") {
+            Some(Value::String(template)) => (name == DEFAULT).then(|| template.clone()),
+            Some(Value::Array(templates)) => templates.iter().find_map(|template| {
                 (template["name"] == name).then(|| template["template"].as_str().map(str::to_owned)).flatten()
             }),
-            Value::Object(templates) => templates.get(name).and_then(Value::as_str).map(str::to_owned),
+            Some(Value::Object(templates)) => templates.get(name).and_then(Value::as_str).map(str::to_owned),
             _ => None,
         };
         // A file of the default is all that transformers reads besides the folders.
@@ -124,14 +124,16 @@ impl Files {
         if found.is_some() || name != DEFAULT {
             return Ok(found);
         }
-        Ok(json(&self.name, JSON)?["chat_template"].as_str().map(str::to_owned))
+        Ok(json(&self.name, JSON)?.get("chat_template").and_then(Value::as_str).map(str::to_owned))
     }
 
     /// The names of several templates.
     fn names(&self) -> Vec<&str> {
-        match &self.config["chat_template"] {
-            Value::Array(templates) => templates.iter().filter_map(|template| template["name"].as_str()).collect(),
-            Value::Object(templates) => templates.keys().map(String::as_str).collect(),
+        match self.config.get("chat_template") {
+            Some(Value::Array(templates)) => {
+                templates.iter().filter_map(|template| template["name"].as_str()).collect()
+            }
+            Some(Value::Object(templates)) => templates.keys().map(String::as_str).collect(),
             _ => Vec::new(),
         }
     }
@@ -158,28 +160,6 @@ impl Files {
     }
 }
 
-/// The special tokens by their names; the second file's come first. A model's own stand in a dict of their own.
-fn special_tokens(map: &Value, config: &Value) -> BTreeMap<String, String> {
-    let mut tokens = BTreeMap::new();
-    for file in [map, config] {
-        for own in OWN_TOKENS {
-            let own = file[own].as_object().into_iter().flatten();
-            tokens.extend(own.filter_map(|(key, value)| Some((key.clone(), token(value)?))));
-        }
-        let named = file.as_object().into_iter().flatten().filter(|(key, _)| key.ends_with("_token"));
-        tokens.extend(named.filter_map(|(key, value)| Some((key.clone(), token(value)?))));
-    }
-    tokens
-}
-
-/// Where transformers saves the special tokens of one model, such as `image_token`, by their names.
-const OWN_TOKENS: [&str; 2] = ["extra_special_tokens", "model_specific_special_tokens"];
-
-/// A token of a string, or of an object as in `added_tokens_decoder`.
-fn token(value: &Value) -> Option<String> {
-    value.as_str().or_else(|| value.get("content")?.as_str()).map(str::to_owned)
-}
-
 fn is_file_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\\', ':']) && !name.starts_with('.')
 }
@@ -188,12 +168,12 @@ fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.utf8_error().valid_up_to()).into())
 }
 
-/// A file of JSON; null if there is none.
-fn json(tokenizer: &str, file: &str) -> Result<Value> {
+/// A file of JSON; empty if there is none.
+fn json(tokenizer: &str, file: &str) -> Result<Map<String, Value>> {
     parsed(tokenizer_file(tokenizer, file)?.as_deref(), tokenizer, file)
 }
 
-/// The contents of a file of JSON beside a tokenizer; null if there is none.
-fn parsed(bytes: Option<&[u8]>, tokenizer: &str, file: &str) -> Result<Value> {
-    bytes.map_or(Ok(Value::Null), parse_file).at(Place::file(place_of(tokenizer, file)))
+/// The contents of a file of JSON beside a tokenizer; empty if there is none.
+fn parsed(bytes: Option<&[u8]>, tokenizer: &str, file: &str) -> Result<Map<String, Value>> {
+    bytes.map_or_else(|| Ok(Map::new()), parse_file).at(Place::file(place_of(tokenizer, file)))
 }

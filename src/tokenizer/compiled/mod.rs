@@ -22,7 +22,7 @@ use crate::tokenizer::TokenizerFiles;
 use crate::tokenizer::definition::Known;
 
 /// Another form of the files, or another version of metatok, begins otherwise.
-const MARK: &str = concat!("metatok tokenizer 13, ", env!("CARGO_PKG_VERSION"), "\n");
+const MARK: &str = concat!("metatok tokenizer 14, ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// What is kept of a tokenizer besides its vocabulary.
 #[derive(Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub(crate) struct Head {
 
 /// The name of a tokenizer's file: all that its ids depend on.
 pub(crate) fn key(files: &TokenizerFiles) -> String {
-    let optional = [&files.tokenizer_config, &files.special_tokens_map, &files.generation_config];
+    let optional = [&files.tokenizer_config, &files.special_tokens_map, &files.generation_config, &files.added_tokens];
     key_of(std::iter::once(Some(&files.tokenizer_json[..])).chain(optional.map(Option::as_deref)))
 }
 
@@ -175,6 +175,7 @@ mod tests {
         let mut others = vec![files.clone(), characters(), of(&json!({}))];
         others.push(TokenizerFiles { generation_config: None, ..files.clone() });
         others.push(TokenizerFiles { special_tokens_map: Some(Vec::new()), ..files.clone() });
+        others.push(TokenizerFiles { added_tokens: Some(Vec::new()), ..files.clone() });
         let moved = TokenizerFiles {
             tokenizer_config: files.generation_config.clone(),
             generation_config: files.tokenizer_config.clone(),

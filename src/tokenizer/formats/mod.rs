@@ -21,7 +21,9 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{At, Place, Result};
 use crate::file_kind::FileKind;
+use crate::tokenizer::added_tokens::ADDED_TOKENS;
 use crate::tokenizer::definition::parse;
+use crate::tokenizer::named_tokens::ADDED_TOKENS_DECODER;
 use crate::tokenizer::{TokenizerFiles, not_a_tokenizer};
 use config::TokenizerConfig;
 use format::{Converted, Format};
@@ -45,23 +47,15 @@ pub(crate) fn is_vocabulary(head: &[u8]) -> bool {
     format_of(head).is_some()
 }
 
-/// Where older repositories have the ids of tokens that their vocabulary lacks.
-pub(crate) const ADDED_TOKENS: &str = "added_tokens.json";
-
 /// The files of a tokenizer whose vocabulary is in another format. `file` names it, and the other `files` are those
-/// beside it. `added_tokens` is the content of [`ADDED_TOKENS`], if there is one.
+/// beside it.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Invalid`] for a damaged file, [`crate::ErrorKind::UnsupportedTokenizer`] for a vocabulary that is used in an
 /// unknown way, [`crate::ErrorKind::WrongFile`] for another kind of file.
-pub(crate) fn convert(
-    vocabulary: &[u8],
-    file: &str,
-    mut files: TokenizerFiles,
-    added_tokens: Option<&[u8]>,
-) -> Result<TokenizerFiles> {
-    if let Some(bytes) = added_tokens {
-        files.tokenizer_config = Some(with_added_tokens(&files, bytes)?);
+pub(crate) fn convert(vocabulary: &[u8], file: &str, mut files: TokenizerFiles) -> Result<TokenizerFiles> {
+    if let Some(bytes) = files.added_tokens.take() {
+        files.tokenizer_config = Some(with_added_tokens(&files, &bytes)?);
     }
     let config: TokenizerConfig = match &files.tokenizer_config {
         Some(bytes) => parse(bytes).at(Place::file(files.place("tokenizer_config.json")))?,
@@ -74,22 +68,34 @@ pub(crate) fn convert(
         None => Err(unknown(vocabulary)),
     };
     let Converted { tokenizer_json, special_tokens } = converted.at(Place::file(files.place(file)))?;
-    let mut map: Map<String, Value> = special_tokens.into_iter().map(|(role, token)| (role, token.into())).collect();
-    if let Some(bytes) = &files.special_tokens_map {
-        let given: Map<String, Value> = parse(bytes).at(Place::file(files.place("special_tokens_map.json")))?;
-        map.extend(given);
+    // What the files name comes first.
+    let mut config = tokenizer_config(&files)?;
+    for (role, token) in special_tokens {
+        let named = config.entry(role).or_insert(Value::Null);
+        if named.is_null() {
+            *named = token.into();
+        }
     }
-    let special_tokens_map = Some(Value::from(map).to_string().into_bytes());
-    Ok(TokenizerFiles { tokenizer_json, special_tokens_map, ..files })
+    let tokenizer_config = Some(Value::from(config).to_string().into_bytes());
+    Ok(TokenizerFiles { tokenizer_json, tokenizer_config, ..files })
 }
 
-/// `tokenizer_config.json` with the tokens of an `added_tokens.json`, unless it has tokens with their ids.
+fn tokenizer_config(files: &TokenizerFiles) -> Result<Map<String, Value>> {
+    let config = files.tokenizer_config.as_deref().map_or_else(|| Ok(Map::new()), parse);
+    config.at(Place::file(files.place("tokenizer_config.json")))
+}
+
+fn special_tokens_map(files: &TokenizerFiles) -> Result<Map<String, Value>> {
+    let map = files.special_tokens_map.as_deref().map_or_else(|| Ok(Map::new()), parse);
+    map.at(Place::file(files.place("special_tokens_map.json")))
+}
+
+/// An older `tokenizer_config.json` with the tokens of the files beside it, as newer ones have them.
 fn with_added_tokens(files: &TokenizerFiles, added_tokens: &[u8]) -> Result<Vec<u8>> {
     let ids: BTreeMap<String, usize> = parse(added_tokens).at(Place::file(files.place(ADDED_TOKENS)))?;
-    let place = || Place::file(files.place("tokenizer_config.json"));
-    let mut config: Map<String, Value> =
-        files.tokenizer_config.as_deref().map_or_else(|| Ok(Map::new()), parse).at(place())?;
-    let decoder = config.entry("added_tokens_decoder").or_insert_with(|| Map::new().into());
+    let mut config = tokenizer_config(files)?;
+    config.extend(special_tokens_map(files)?);
+    let decoder = config.entry(ADDED_TOKENS_DECODER).or_insert_with(|| Map::new().into());
     if let Some(decoder) = decoder.as_object_mut() {
         for (content, id) in ids {
             let token = || {

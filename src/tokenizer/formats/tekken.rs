@@ -6,12 +6,13 @@ use serde::Deserialize;
 
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_kind::FileKind;
-use crate::tokenizer::definition::{LARGEST_ID, parse_json};
+use crate::tokenizer::definition::parse_json;
 use crate::tokenizer::formats::config::TokenizerConfig;
 use crate::tokenizer::formats::format::{Converted, Format};
 use crate::tokenizer::formats::steps::{Steps, split};
 use crate::tokenizer::formats::tokenizer_json::{Bpe, TokenizerJson};
 use crate::tokenizer::formats::vocabulary::{Token, TokenType, Vocabulary};
+use crate::tokenizer::model_vocabulary::LARGEST_ID;
 
 pub(super) const FORMAT: Format = Format { kind: FileKind::Tekken, files: &["tekken.json"], convert };
 

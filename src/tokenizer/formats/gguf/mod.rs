@@ -81,8 +81,8 @@ fn read(path: &Path, name: &str) -> Result<TokenizerFiles> {
         name: name.to_owned(),
         tokenizer_json: TokenizerJson { vocabulary: &vocabulary, steps, model, around }.to_bytes()?,
         tokenizer_config: Some(special.tokenizer_config()),
-        special_tokens_map: None,
         generation_config: Some(json!({"eos_token_id": special.ends()}).to_string().into_bytes()),
+        ..TokenizerFiles::default()
     })
 }
 

@@ -1,0 +1,160 @@
+//! Collects the added tokens of a tokenizer's files, each with one id.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::tokenizer::model_vocabulary::{LARGEST_ID, Vocabulary};
+use crate::tokenizer::named_tokens::{ADDED_TOKENS_DECODER, NamedTokens};
+use crate::tokenizer::{AddedToken, TokenId};
+use crate::wording;
+
+/// Where older repositories have the ids of tokens that their vocabulary lacks.
+pub(crate) const ADDED_TOKENS: &str = "added_tokens.json";
+
+const IN_CONFIG: &str = "tokenizer_config.json: added_tokens_decoder";
+
+/// The added tokens of several files. A token that is also in the model keeps the model's id, as in both libraries.
+/// Every other one has its declared id.
+pub(crate) struct AddedTokens<'v> {
+    vocabulary: &'v Vocabulary,
+    ids: HashMap<String, TokenId>,
+    added: BTreeMap<TokenId, AddedToken>,
+    /// Those of `tokenizer.json`, as declared.
+    listed: HashSet<(TokenId, String)>,
+    /// Contradictions between the files, as sentences.
+    conflicts: Vec<String>,
+}
+
+impl<'v> AddedTokens<'v> {
+    pub(crate) fn new(vocabulary: &'v Vocabulary) -> Self {
+        let (ids, added, listed) = (HashMap::new(), BTreeMap::new(), HashSet::new());
+        Self { vocabulary, ids, added, listed, conflicts: Vec::new() }
+    }
+
+    /// Moves the added tokens of `tokenizer.json` here.
+    pub(crate) fn add_listed(&mut self, json: &mut Value) -> Result<()> {
+        let listed = json
+            .as_object_mut()
+            .and_then(|json| json.insert("added_tokens".into(), Value::Array(Vec::new())))
+            .filter(|listed| !listed.is_null());
+        let listed: Vec<AddedToken> = match listed {
+            Some(listed) => serde_path_to_error::deserialize(listed)
+                .map_err(|error| Error::from(wording::in_file(error.inner())).at(wording::key_path(error.path())))
+                .at("tokenizer.json: added_tokens")?,
+            None => Vec::new(),
+        };
+        for token in listed {
+            self.listed.insert((token.id, token.content.clone()));
+            self.add(token, "tokenizer.json: added_tokens")?;
+        }
+        Ok(())
+    }
+
+    /// Adds those of `tokenizer_config.json`.
+    pub(crate) fn add_declared(&mut self, config: &mut Map<String, Value>) -> Result<()> {
+        let declared: BTreeMap<String, Value> = match config.remove(ADDED_TOKENS_DECODER) {
+            Some(declared) => {
+                serde_json::from_value(declared).map_err(|error| wording::in_file(&error)).at(IN_CONFIG)?
+            }
+            None => return Ok(()),
+        };
+        let token = |(id, token): (String, Value)| -> Result<AddedToken> {
+            let token: AddedToken = serde_json::from_value(token).map_err(|error| wording::in_file(&error))?;
+            let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is not a token id".into()))?;
+            Ok(AddedToken { id, ..token })
+        };
+        let declared = declared.into_iter().map(|entry| {
+            let at = format!("{IN_CONFIG}[{:?}]", entry.0);
+            token(entry).at(at)
+        });
+        let mut declared = declared.collect::<Result<Vec<_>>>()?;
+        declared.sort_by_key(|token| token.id);
+        for token in &declared {
+            self.add(token.clone(), IN_CONFIG)?;
+        }
+        self.note_renamed(&declared);
+        Ok(())
+    }
+
+    /// Adds those of an [`ADDED_TOKENS`], which are special if they are named so.
+    pub(crate) fn add_older(&mut self, older: BTreeMap<String, TokenId>, named: &NamedTokens) -> Result<()> {
+        let mut older: Vec<_> = older.into_iter().collect();
+        older.sort_by_key(|(_, id)| *id);
+        for (content, id) in older {
+            let special = named.contain(&content);
+            let token = AddedToken { id, content, special, normalized: !special, ..AddedToken::default() };
+            self.add(token, ADDED_TOKENS)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the special tokens that the files name. Only the model's vocabulary can say their ids.
+    pub(crate) fn add_named(&mut self, named: &NamedTokens) -> Result<()> {
+        for (name, token) in named.all() {
+            let content = &token.content;
+            if content.is_empty() || self.ids.contains_key(content) {
+                continue;
+            }
+            match self.vocabulary.ids.get(content) {
+                Some(&id) => self.add(AddedToken { id, ..token.clone() }, name)?,
+                None => self
+                    .conflicts
+                    .push(format!("{name} is {content:?}, but tokenizer.json has no such token; it is ignored")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The added tokens by id, and the contradictions.
+    pub(crate) fn finish(mut self) -> (BTreeMap<TokenId, AddedToken>, Vec<String>) {
+        self.conflicts.sort();
+        self.conflicts.dedup();
+        (self.added, self.conflicts)
+    }
+
+    fn add(&mut self, token: AddedToken, place: &str) -> Result<()> {
+        let known = self.ids.get(&token.content).or(self.vocabulary.ids.get(&token.content));
+        let id = known.copied().unwrap_or(token.id);
+        if id != token.id {
+            let (content, declared) = (&token.content, token.id);
+            self.conflicts
+                .push(format!("{place} gives {content:?} the id {declared}, but elsewhere it is {id}; {id} is used"));
+        }
+        if self.ids.insert(token.content.clone(), id).is_some() {
+            // As in transformers, either file can make it special, so that no content writes it.
+            if let Some(before) = self.added.get_mut(&id) {
+                before.special |= token.special;
+            }
+            return Ok(());
+        }
+        if id > LARGEST_ID {
+            let what = format!("{place}: {:?} has the id {id}, which is larger than {LARGEST_ID}", token.content);
+            return Err(ErrorKind::UnsupportedTokenizer(what).into());
+        }
+        match self.added.entry(id) {
+            Entry::Vacant(entry) => drop(entry.insert(AddedToken { id, ..token })),
+            Entry::Occupied(entry) => {
+                let (content, first) = (&token.content, &entry.get().content);
+                self.conflicts.push(format!("{place} gives {content:?} the id {id} of {first:?}; {first:?} is used"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes tokens of `tokenizer_config.json` with ids that are other entries of the model.
+    fn note_renamed(&mut self, declared: &[AddedToken]) {
+        // One pass over the vocabulary, which cannot be searched by id.
+        for (entry, &id) in &self.vocabulary.ids {
+            let Ok(at) = declared.binary_search_by_key(&id, |token| token.id) else { continue };
+            let content = &declared[at].content;
+            if content != entry && self.added.contains_key(&id) && !self.listed.contains(&(id, content.clone())) {
+                self.conflicts.push(format!(
+                    "{IN_CONFIG} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} is used"
+                ));
+            }
+        }
+    }
+}
