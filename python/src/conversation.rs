@@ -67,7 +67,7 @@ impl<'b> Reader<'b> {
         if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object)) {
             return Ok(self.record(Conversation::Messages(messages).into(), place));
         }
-        let json = match keys_to_json(object, is_read)? {
+        let json = match keys_to_json(object, None, is_read)? {
             Some(record) => record,
             None => to_json(object)?,
         };

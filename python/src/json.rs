@@ -23,20 +23,21 @@ pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(object, 0).map_err(|failed| failed.raise(object.py()))
 }
 
-/// The same for a record or a row: an object with keys, of which only some are read. Other keys are null, and a key with what
-/// pandas has in place of a missing value is left out. None if it is no such object.
+/// The same for a record or a row: an object with keys, of which only some are read. Other keys are null, and what pandas has
+/// in place of a missing value is `missing`, or its key is left out. None if it is no such object.
 ///
 /// # Errors
 /// As for [`to_json`].
 pub(crate) fn keys_to_json(
     object: &Bound<'_, PyAny>,
+    missing: Option<Value>,
     is_read: impl Fn(&str, &Bound<'_, PyAny>) -> bool,
 ) -> PyResult<Option<Value>> {
     let Some(keys) = keys(object)? else { return Ok(None) };
     let entry = |(key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let key = key_of(&key)?;
         if is_missing(&item) {
-            return Ok(None);
+            return Ok(missing.clone().map(|missing| (key, missing)));
         }
         let item = match is_read(&key, &item) {
             true => value(&item, 1).map_err(|failed| failed.within(&format!(".{key}")))?,

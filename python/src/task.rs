@@ -201,7 +201,7 @@ impl Task {
 
 /// A row, which has this number.
 fn of_row(row: &Bound<'_, PyAny>, number: usize) -> PyResult<Value> {
-    let json = keys_to_json(row, |_, _| true).map_err(|error| {
+    let json = keys_to_json(row, Some(Value::Null), |_, _| true).map_err(|error| {
         match error.value(row.py()).call_method1("_at_row", (number,)) {
             Ok(error) => PyErr::from_value(error),
             Err(_) => error,

@@ -23,20 +23,22 @@ impl Assembler {
         Ok(reachable)
     }
 
-    /// A warning for each of them that no other tokens can write; the error itself if a token cannot be encoded.
-    pub(crate) fn refused(&self) -> Vec<Warning> {
+    /// A warning if there are some that no other tokens can write; the error itself if a token cannot be encoded.
+    pub(crate) fn refused(&self) -> Option<Warning> {
         let reachable = match self.reachable() {
             Ok(reachable) => reachable,
-            Err(error) => return vec![error.into()],
+            Err(error) => return Some(error.into()),
         };
-        let refused = reachable.into_iter().filter(|id| self.respelled(*id).is_none());
-        let warning = |id| {
-            let token = self.tokenizer.id_to_token(id).unwrap_or_default();
-            let what = format!(
-                "ordinary merges produce the reserved token {token:?} (id {id}), and no other tokens have the same text: content that spells it is rejected"
-            );
-            Warning::new("reserved-reachable", what).at(Place::file(self.tokenizer.name()))
+        let refused: Vec<TokenId> = reachable.into_iter().filter(|id| self.respelled(*id).is_none()).collect();
+        let (first, others) = refused.split_first()?;
+        let token = self.tokenizer.id_to_token(*first).unwrap_or_default();
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        refused.map(warning).collect()
+        let what = format!(
+            "ordinary merges produce the reserved token {token:?} (id {first}){more}, and no other tokens have the same text: content that spells it is rejected"
+        );
+        Some(Warning::new("reserved-reachable", what).at(Place::file(self.tokenizer.name())))
     }
 }

@@ -125,7 +125,7 @@ impl PromptBuilder {
         options: &BuilderOptions,
         mut warnings: Vec<Warning>,
     ) -> Result<Self> {
-        warnings.extend(tokenizer.lost_eos().map(|conflict| Warning::new("ids-disagree", conflict)));
+        warnings.extend(tokenizer.grave_conflicts().map(|conflict| Warning::new("ids-disagree", conflict)));
         let shortcut = model.chat_template.as_ref();
         let shortcut = shortcut.map(|template| Shortcut::of(template, &*renderer, &tokenizer, options));
         let shortcut = shortcut.unwrap_or_default();

@@ -88,7 +88,7 @@ struct Shared {
     trimmer: OnceLock<Trimmer>,
     warnings: Vec<Warning>,
     /// Warnings about content that is rejected, computed on first use.
-    refused: OnceLock<Vec<Warning>>,
+    refused: OnceLock<Option<Warning>>,
     #[expect(clippy::vec_box, reason = "sessions take them and give them back: only a pointer is moved")]
     idle: Mutex<Vec<Box<Buffers>>>,
     shortcut: Shortcut,

@@ -13,11 +13,17 @@ const MOST_MESSAGES: usize = 1 << 12;
 /// What is tried with every template: chats of so many messages, and contents of so many characters.
 const USUAL: [usize; 2] = [64, 5_000];
 /// Contents that tests on characters, and filters that make numbers, tell from others.
-const TOLD_APART: [&str; 14] =
-    ["YES", "yes", "Yes", "yes no", "42", "-7", "3.5", "1e5", "²", "a1", "_x", "True", "None", "ÄÖ"];
+const TOLD_APART: [&str; 19] = [
+    "YES", "yes", "Yes", "yes no", "42", "-7", "3.5", "1e5", "²", "a1", "_x", "True", "None", "ÄÖ",
+    // What is another text in other cases and back.
+    "Straße", "ﬁne", "İ", "ǅ", "ΟΔΟΣ",
+];
 
-/// Conversations for this template; none if it has numbers that are too high to try.
+/// Conversations for this template; none if it has numbers that are too high to try, or works out others.
 pub(super) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
+    if template.multiplies() {
+        return None;
+    }
     let mut numbers: Vec<usize> = template.numbers().into_iter().chain(USUAL).collect();
     let mut contents: Vec<String> = TOLD_APART.map(str::to_owned).into();
     template.kwargs.values().for_each(|value| leaves(value, &mut numbers, &mut contents));

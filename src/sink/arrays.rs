@@ -131,9 +131,16 @@ impl FileSink for Arrays {
 
 fn npz(padded: Padded<'_>, metadata: &Metadata<'_>, out: BufWriter<&mut File>) -> io::Result<()> {
     let mut file = NpzWriter::new(out);
-    file.add_array("attention_mask", &padded.attention_mask()).map_err(io::Error::other)?;
-    file.add_array("input_ids", &padded.input_ids()).map_err(io::Error::other)?;
-    file.add_array(METADATA, &JsonArray(metadata)).map_err(io::Error::other)?;
+    let mut add = || {
+        file.add_array("attention_mask", &padded.attention_mask())?;
+        file.add_array("input_ids", &padded.input_ids())?;
+        file.add_array(METADATA, &JsonArray(metadata))
+    };
+    if let Err(error) = add() {
+        // Dropped, it would try to write its end, and print that this fails.
+        std::mem::forget(file);
+        return Err(io::Error::other(error));
+    }
     file.finish().map_err(io::Error::other)?.flush()
 }
 

@@ -14,6 +14,9 @@ use crate::wording;
 /// Where older repositories have the ids of tokens that their vocabulary lacks.
 pub(crate) const ADDED_TOKENS: &str = "added_tokens.json";
 
+/// How the contradiction ends in which a token has the id of ordinary text.
+pub(crate) const BOTH: &str = "texts of both have it";
+
 const IN_CONFIG: &str = "tokenizer_config.json: added_tokens_decoder";
 
 /// The added tokens of several files. A token that is also in the model keeps the model's id, as in both libraries.
@@ -53,8 +56,8 @@ impl<'v> AddedTokens<'v> {
         Ok(())
     }
 
-    /// Adds those of `tokenizer_config.json`.
-    pub(crate) fn add_declared(&mut self, config: &mut Map<String, Value>) -> Result<()> {
+    /// Adds those of `tokenizer_config.json`. `model` is that of `tokenizer.json`.
+    pub(crate) fn add_declared(&mut self, config: &mut Map<String, Value>, model: &Value) -> Result<()> {
         let declared: BTreeMap<String, Value> = match config.remove(ADDED_TOKENS_DECODER) {
             Some(declared) => {
                 serde_json::from_value(declared).map_err(|error| wording::in_file(&error)).at(IN_CONFIG)?
@@ -75,7 +78,7 @@ impl<'v> AddedTokens<'v> {
         for token in &declared {
             self.add(token.clone(), IN_CONFIG)?;
         }
-        self.note_renamed(&declared);
+        self.note_renamed(&declared, model);
         Ok(())
     }
 
@@ -145,16 +148,35 @@ impl<'v> AddedTokens<'v> {
     }
 
     /// Notes tokens of `tokenizer_config.json` with ids that are other entries of the model.
-    fn note_renamed(&mut self, declared: &[AddedToken]) {
+    fn note_renamed(&mut self, declared: &[AddedToken], model: &Value) {
         // One pass over the vocabulary, which cannot be searched by id.
-        for (entry, &id) in &self.vocabulary.ids {
-            let Ok(at) = declared.binary_search_by_key(&id, |token| token.id) else { continue };
+        let renamed = self.vocabulary.ids.iter().filter_map(|(entry, id)| {
+            let at = declared.binary_search_by_key(id, |token| token.id).ok()?;
             let content = &declared[at].content;
-            if content != entry && self.added.contains_key(&id) && !self.listed.contains(&(id, content.clone())) {
-                self.conflicts.push(format!(
-                    "{IN_CONFIG} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} is used"
-                ));
-            }
+            let is_new = content != entry && self.added.contains_key(id);
+            (is_new && !self.listed.contains(&(*id, content.clone()))).then_some((entry.as_str(), (*id, content)))
+        });
+        let renamed: HashMap<&str, (TokenId, &String)> = renamed.collect();
+        let written = if renamed.is_empty() { HashSet::new() } else { written_by(model, &renamed) };
+        for (entry, (id, content)) in renamed {
+            let outcome = match written.contains(entry) {
+                true => BOTH.to_owned(),
+                // As in InternLM2, whose vocabulary has names without a meaning there.
+                false => format!("{content:?} is used"),
+            };
+            self.conflicts.push(format!(
+                "{IN_CONFIG} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {outcome}"
+            ));
         }
     }
+}
+
+/// Which entries a model may write: those that merges make, or all if it has none.
+fn written_by<'e, T>(model: &Value, entries: &HashMap<&'e str, T>) -> HashSet<&'e str> {
+    let Some(merges) = model["merges"].as_array() else { return entries.keys().copied().collect() };
+    let made = |merge: &Value| match merge {
+        Value::String(merge) => Some(merge.replacen(' ', "", 1)),
+        pair => Some([pair.get(0)?.as_str()?, pair.get(1)?.as_str()?].concat()),
+    };
+    merges.iter().filter_map(made).filter_map(|made| Some(*entries.get_key_value(made.as_str())?.0)).collect()
 }

@@ -92,7 +92,7 @@ impl Definition {
         let mut tokens = AddedTokens::new(&vocabulary);
         let add = || {
             tokens.add_listed(&mut json)?;
-            tokens.add_declared(&mut config)?;
+            tokens.add_declared(&mut config, &json["model"])?;
             tokens.add_older(older, &named)?;
             tokens.add_named(&named)
         };

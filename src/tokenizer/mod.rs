@@ -61,7 +61,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use crate::digest::digest_of_list;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Place, Result, counted};
 use crate::panics::caught;
 pub use add_special_tokens::AddSpecialTokens;
 pub use added::AddedToken;
@@ -188,10 +188,17 @@ impl Tokenizer {
         &self.conflicts
     }
 
-    /// Of these contradictions the one by which nothing stops at the eos that the files name.
-    pub(crate) fn lost_eos(&self) -> Option<&str> {
+    /// Of these contradictions those that make prompts wrong: nothing stops at the eos that the files name, or a token has the
+    /// id of ordinary text.
+    pub(crate) fn grave_conflicts(&self) -> impl Iterator<Item = String> {
         let mut conflicts = self.conflicts.iter().filter(|_| self.special.eos.is_none());
-        conflicts.find(|conflict| conflict.starts_with("eos_token ")).map(String::as_str)
+        let eos = conflicts.find(|conflict| conflict.starts_with("eos_token ")).cloned();
+        let mut doubled = self.conflicts.iter().filter(|conflict| conflict.ends_with(added_tokens::BOTH));
+        let first = doubled.next().map(|first| match doubled.count() {
+            0 => first.clone(),
+            more => format!("{first}; the same holds for {}", counted(more, "other token")),
+        });
+        eos.into_iter().chain(first)
     }
 
     /// The id for text that the model has no entry for, if there is one.

@@ -50,22 +50,26 @@ pub(crate) fn folder(path: &Path) -> Error {
         None
     };
     let missing = "there is no tokenizer.json";
+    let may_hold =
+        named(path, |name| name.contains(".model") || name.contains("tekken") || name.ends_with(".tiktoken"));
     match what {
         Some(what) => ErrorKind::NotFound(format!("{missing}, only {what}")).with_way_out(CONVERT),
-        None if has_name(path, |name| name.ends_with(".gguf")) => ErrorKind::NotFound(format!("{missing}, but there are GGUF files"))
+        None if !named(path, |name| name.ends_with(".gguf")).is_empty() => ErrorKind::NotFound(format!("{missing}, but there are GGUF files"))
             .with_way_out("name the one to use"),
-        None if has_name(path, |name| name.contains(".model") || name.contains("tekken") || name.ends_with(".tiktoken")) => {
-            ErrorKind::NotFound(format!("{missing}, but there are files that may hold a vocabulary"))
-                .with_way_out("name the right one")
-        }
+        None if !may_hold.is_empty() => ErrorKind::NotFound(format!("{missing}, only {}", may_hold.join(", ")))
+            .with_way_out("if one of them is the vocabulary, name it"),
         None => ErrorKind::NotFound(missing.into()).with_way_out(
             "a tokenizer is a tokenizer.json, tokenizer.model, tekken.json, tiktoken vocabulary or GGUF file; transformers writes a tokenizer.json with `save_pretrained`",
         ),
     }
 }
 
-fn has_name(folder: &Path, is_it: impl Fn(&str) -> bool) -> bool {
+/// The names of the files of a folder for which this holds, sorted.
+fn named(folder: &Path, is_it: impl Fn(&str) -> bool) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files = entries.filter(|entry| entry.path().is_file());
-    files.any(|entry| is_it(&entry.file_name().to_string_lossy()))
+    let files = entries.filter(|entry| entry.path().is_file());
+    let mut names: Vec<String> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| is_it(name));
+    names.sort();
+    names
 }

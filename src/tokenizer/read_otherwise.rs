@@ -15,6 +15,9 @@ pub(crate) fn read_otherwise(json: &Value) -> Option<String> {
     if let Some(pattern) = steps.into_iter().find_map(first_doubtful_pattern) {
         return Some(format!("the fast library may read {pattern:?} in another way"));
     }
+    if any(&json["pre_tokenizer"], &|step| matches!(step["type"].as_str(), Some("BertPreTokenizer" | "Punctuation"))) {
+        return Some("the fast library knows the punctuation of a newer Unicode".to_owned());
+    }
     if any(&json["pre_tokenizer"], &drops_steps) {
         return Some("the fast library leaves out what follows the patterns of DeepSeek".to_owned());
     }
@@ -193,6 +196,7 @@ mod tests {
         let said = |text: &str| read_otherwise(&json(text));
         assert_eq!(said(r#"{"model": {"type": "BPE", "end_of_word_suffix": ""}, "normalizer": null}"#), None);
         assert_eq!(said(r###"{"model": {"type": "WordPiece", "continuing_subword_prefix": "##"}}"###), None);
+        assert!(said(r#"{"pre_tokenizer": {"type": "BertPreTokenizer"}}"#).is_some());
         assert!(said(r#"{"model": {"merges": [], "end_of_word_suffix": "</w>"}}"#).is_some());
         let split = r#"{"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"pattern": {"Regex": "a$"}}]}}"#;
         assert!(said(split).is_some_and(|what| what.contains("a$")));

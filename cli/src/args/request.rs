@@ -58,7 +58,7 @@ pub(crate) struct RunIdArgs {
 }
 
 fn top_k() -> impl TypedValueParser<Value = i64> {
-    RangedU64ValueParser::<u32>::new().range(1..).map(i64::from)
+    RangedU64ValueParser::<u32>::new().range(1..=u64::from(u32::MAX)).map(i64::from)
 }
 
 fn param(text: &str) -> Result<(String, Value), String> {

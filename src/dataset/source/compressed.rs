@@ -96,8 +96,7 @@ fn unsupported(tool: &str) -> io::Error {
 
 #[cfg(feature = "compression")]
 fn gzip(reader: impl BufRead + Send + 'static) -> io::Result<Reader> {
-    // Parallel tools write several members.
-    let reader = Named { reader: flate2::bufread::MultiGzDecoder::new(reader), what: "gzip" };
+    let reader = Named { reader: members::Members::new(reader), what: "gzip" };
     Ok(Box::new(io::BufReader::with_capacity(1 << 16, reader)))
 }
 
@@ -127,6 +126,55 @@ impl<R: Read> Read for Named<R> {
                 kind => io::Error::new(kind, format!("the {what} file cannot be read: {error}")),
             }
         })
+    }
+}
+
+#[cfg(feature = "compression")]
+mod members {
+    use std::io::{self, BufRead, Read};
+
+    use flate2::bufread::GzDecoder;
+
+    /// Gzip's members one after the other, as parallel tools write them. Zeros after one are no data, as for `gzip`.
+    pub(super) struct Members<R> {
+        open: Option<GzDecoder<R>>,
+    }
+
+    impl<R: BufRead> Members<R> {
+        pub(super) fn new(reader: R) -> Self {
+            Self { open: Some(GzDecoder::new(reader)) }
+        }
+    }
+
+    impl<R: BufRead> Read for Members<R> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            while let Some(member) = &mut self.open {
+                let read = member.read(buffer)?;
+                if read > 0 || buffer.is_empty() {
+                    return Ok(read);
+                }
+                let has_next = next(member.get_mut())?;
+                self.open = self.open.take().filter(|_| has_next).map(|member| GzDecoder::new(member.into_inner()));
+            }
+            Ok(0)
+        }
+    }
+
+    /// Whether there is another member.
+    fn next(reader: &mut impl BufRead) -> io::Result<bool> {
+        loop {
+            let available = reader.fill_buf()?;
+            let zeros = available.iter().take_while(|byte| **byte == 0).count();
+            match available.get(zeros) {
+                Some(0x1f) => {
+                    reader.consume(zeros);
+                    return Ok(true);
+                }
+                Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "there is other data after its end")),
+                None if zeros == 0 => return Ok(false),
+                None => reader.consume(zeros),
+            }
+        }
     }
 }
 

@@ -22,6 +22,10 @@ const TOOL_USE: &str = "tool_use";
 pub(super) struct Compiled {
     environment: Environment<'static>,
     has_tool_use: bool,
+    /// Why the template for tools cannot be used, which matters only to conversations with tools.
+    bad_tool_use: Option<String>,
+    /// The template's name in messages.
+    file: String,
     /// What stands in quotes in it.
     pub(super) literals: HashSet<String>,
     /// The names in its code.
@@ -39,6 +43,7 @@ impl Compiled {
         let now = now.transpose().map_err(|error| ErrorKind::Usage(format!("now: {error}")))?;
         let mut environment = environment();
         let (mut literals, mut names) = (HashSet::new(), HashSet::new());
+        let mut bad_tool_use = None;
         for (name, text) in [(DEFAULT, Some(&template.source)), (TOOL_USE, template.tool_use.as_ref())] {
             let Some(text) = text else { continue };
             literals.extend(contents::literals(text));
@@ -47,11 +52,15 @@ impl Compiled {
                 let read = caught(|| environment.add_template_owned(name, prepared(text)));
                 read.map_err(ErrorKind::Template)?.map_err(|error| not_jinja(&error))
             });
-            let added = if name == TOOL_USE { added.at(name) } else { added };
-            added.at(Place::file(&template.name))?;
+            match added {
+                Err(error) if name == TOOL_USE => bad_tool_use = Some(error.to_string()),
+                added => added.at(Place::file(&template.name))?,
+            }
         }
         let tells_time = template.mentions(TELLS_TIME);
-        Ok(Self { environment, has_tool_use: template.tool_use.is_some(), literals, names, now, tells_time })
+        let has_tool_use = template.tool_use.is_some();
+        let file = template.name.clone();
+        Ok(Self { environment, has_tool_use, bad_tool_use, file, literals, names, now, tells_time })
     }
 
     /// Whether it reads a variable with this name, or a key of messages: its code has it, or a text in quotes is it.
@@ -75,6 +84,9 @@ impl Compiled {
         way_out: impl Fn() -> Option<String>,
     ) -> Result<String> {
         let name = if has_tools && self.has_tool_use { TOOL_USE } else { DEFAULT };
+        if let Some(what) = self.bad_tool_use.as_ref().filter(|_| name == TOOL_USE) {
+            return Err(ErrorKind::Template(what.clone())).at(TOOL_USE).at(Place::file(&self.file));
+        }
         let template = self.environment.get_template(name).map_err(|error| not_jinja(&error))?;
         match caught(|| template.render(context)) {
             Ok(rendered) => rendered.map_err(|error| refused(&error, way_out)),

@@ -1,6 +1,6 @@
 //! The variables of a chat template: what a conversation brings, and what the model does.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use jiff::civil::DateTime;
 use minijinja::Value;
 
@@ -9,8 +9,8 @@ use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::chat_template::environment::NOW;
 use crate::dialect::chat_template::marks::{Owner, first_mark};
 use crate::dialect::chat_template::touches::Touches;
-use crate::dialect::chat_template::values::{Dict, List, Values};
-use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
+use crate::dialect::chat_template::values::{Dict, List, Marking, Values};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::tokenizer::TokenId;
 use crate::wording::shortened;
 
@@ -34,7 +34,7 @@ pub(super) fn message_of(owner: Owner) -> Option<u32> {
     owner.index()?.checked_sub(1)
 }
 
-/// The owner of tools and documents.
+/// The owner of tools, documents and a conversation's own variables.
 fn shared() -> Owner {
     Owner::new(0)
 }
@@ -73,8 +73,7 @@ impl<'c> Chat<'c> {
         })
     }
 
-    /// The variables, with marks around texts for which `is_unmarked` does not hold, or without any; and the time that the
-    /// template tells.
+    /// The variables, with marks around texts or without any, and the time that the template tells.
     ///
     /// # Errors
     /// [`ErrorKind::Conversation`] for content that is not JSON.
@@ -82,10 +81,9 @@ impl<'c> Chat<'c> {
         self,
         template: &ChatTemplate,
         now: Option<DateTime>,
-        is_unmarked: Option<&dyn Fn(&str) -> bool>,
+        marking: Option<Marking<'_>>,
     ) -> Result<Value> {
-        let nothing = |_: &str| true;
-        let values = |owner| Values { owner: is_unmarked.map(|_| owner), is_unmarked: is_unmarked.unwrap_or(&nothing) };
+        let values = |owner| Values { owner: marking.map(|marking| (owner, marking)) };
         let mut variables = Dict(Vec::with_capacity(12));
         let messages = self.messages.iter().enumerate();
         let messages = messages
@@ -95,10 +93,15 @@ impl<'c> Chat<'c> {
         variables.insert("tools", of_all(self.tools));
         variables.insert("documents", of_all(self.documents));
         variables.insert("add_generation_prompt", Value::from(self.add_generation_prompt));
-        let own = Values { owner: None, is_unmarked: &nothing };
         // The first of a name wins, as in transformers: the conversation's, the user's, the tokenizer's.
-        for (name, value) in self.kwargs.into_iter().flatten().chain(&template.kwargs) {
-            variables.insert(name, own.of(value));
+        for (name, value) in self.kwargs.into_iter().flatten() {
+            if template.special_tokens.contains_key(name) {
+                return Err(is_special_token(name));
+            }
+            variables.insert(name, values(shared()).of(value));
+        }
+        for (name, value) in &template.kwargs {
+            variables.insert(name, Values { owner: None }.of(value));
         }
         for (name, token) in &template.special_tokens {
             variables.insert(name, Value::from(token.as_str()));
@@ -119,13 +122,21 @@ impl<'c> Chat<'c> {
         found
     }
 
+    /// The texts that it has several times, such as the id of a call and that of its result.
+    pub(super) fn repeated(self) -> HashSet<String> {
+        let (mut seen, mut repeated) = (HashSet::default(), HashSet::default());
+        self.texts(&mut |text| {
+            if !seen.insert(text.to_owned()) {
+                repeated.insert(text.to_owned());
+            }
+            false
+        });
+        repeated
+    }
+
     /// Whether some text of it could become part of a reserved token.
     pub(super) fn could_forge(self, touches: &Touches) -> bool {
-        self.first_forger(touches).is_some()
-            || [self.tools, self.documents]
-                .into_iter()
-                .flatten()
-                .any(|json| in_json(json, &mut |text| touches.by(text)))
+        self.first_forger(touches).is_some() || self.beside_messages(&mut |text| touches.by(text))
     }
 
     /// The first message of which that holds.
@@ -140,9 +151,21 @@ impl<'c> Chat<'c> {
 
     /// Whether some text of it, down to the names in its tools, is like this.
     pub(super) fn texts(self, is: &mut dyn FnMut(&str) -> bool) -> bool {
-        self.messages.iter().any(|message| in_message(message, is))
-            || [self.tools, self.documents].into_iter().flatten().any(|json| in_json(json, is))
+        self.messages.iter().any(|message| in_message(message, is)) || self.beside_messages(is)
     }
+
+    /// The same for its tools, documents and variables.
+    fn beside_messages(self, is: &mut dyn FnMut(&str) -> bool) -> bool {
+        let variables = self.kwargs.into_iter().flat_map(serde_json::Map::values);
+        [self.tools, self.documents].into_iter().flatten().chain(variables).any(|json| in_json(json, is))
+    }
+}
+
+/// A conversation is data, and does not say what the control tokens of a model are.
+fn is_special_token(name: &str) -> Error {
+    let what = format!("chat_template_kwargs has {name:?}, which is a special token of the tokenizer");
+    ErrorKind::Conversation(what)
+        .with_way_out(way_out!["remove it, or set it for all conversations with ", Setting::TEMPLATE_KWARGS])
 }
 
 /// The most characters of a value that an error shows.

@@ -104,6 +104,11 @@ impl ChatTemplate {
         words.map(|word| word.parse().unwrap_or(usize::MAX)).collect()
     }
 
+    /// Whether its code multiplies or divides.
+    pub(crate) fn multiplies(&self) -> bool {
+        self.sources().any(|source| contents::multiplies(source))
+    }
+
     /// Whether a text has characters that are used to find content in a rendered prompt.
     pub(crate) fn has_marks(text: &str) -> bool {
         marks::has_marks(text)

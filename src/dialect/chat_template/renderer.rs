@@ -1,6 +1,7 @@
 //! Rendering with a chat template: the text that Jinja gives, cut into the template's pieces and the conversation's.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use jiff::civil::DateTime;
 
@@ -11,6 +12,7 @@ use crate::dialect::chat_template::context::{Added, Chat, message_of};
 use crate::dialect::chat_template::forms::Forms;
 use crate::dialect::chat_template::marks::{Marked, has_marks};
 use crate::dialect::chat_template::touches::Touches;
+use crate::dialect::chat_template::values::Marking;
 use crate::dialect::chat_template::{ChatTemplate, source};
 use crate::error::{ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{
@@ -129,11 +131,18 @@ impl ChatTemplateRenderer {
             return Ok(None);
         }
         let is_name = |text: &str| self.compiled.literals.contains(text) && source::is_name(text);
-        // What becomes part of no token needs no mark. Templates compare the ids of calls, and sort the names of arguments.
+        // What becomes part of no token needs no mark. Templates sort the names of arguments.
         let is_harmless = |text: &str| !touches.by(text);
-        let placings: [&dyn Fn(&str) -> bool; 3] = [&|_| false, &is_name, &is_harmless];
-        for is_unmarked in placings {
-            let variables = chat.variables(&self.template, now, Some(is_unmarked))?;
+        // Templates compare the ids of calls with those of their results.
+        let repeated = OnceCell::new();
+        let is_repeated = |text: &str| repeated.get_or_init(|| chat.repeated()).contains(text);
+        let none = |_: &str| false;
+        let unmarked: [&dyn Fn(&str) -> bool; 3] = [&none, &is_name, &is_harmless];
+        let shared: [&dyn Fn(&str) -> bool; 2] = [&none, &is_repeated];
+        for (is_shared, is_unmarked) in
+            shared.into_iter().flat_map(|shared| unmarked.map(|unmarked| (shared, unmarked)))
+        {
+            let variables = chat.variables(&self.template, now, Some(Marking { is_unmarked, is_shared }))?;
             let rendered = self.compiled.render(variables, chat.tools.is_some(), || None);
             let marked = rendered.ok().and_then(|text| Marked::read(&text));
             if let Some(marked) = marked.filter(|marked| marked.text == text) {
@@ -255,6 +264,32 @@ fn hard_to_write(chat: Chat<'_>) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
+/// The roles of results of which the template writes nothing, as some do that write results along with their calls. Only
+/// those without a call are looked for.
+fn lost_results<'m>(
+    messages: &'m [ChatMessage],
+    render: &impl Fn(&[ChatMessage]) -> Option<String>,
+) -> impl Iterator<Item = &'m str> {
+    let is_result = |message: &ChatMessage| message.role == "tool" && !message.content.is_empty();
+    let mut has_call = false;
+    let without_call = messages.iter().enumerate().filter(move |(_, message)| {
+        has_call =
+            is_result(message) && has_call || message.others.get("tool_calls").is_some_and(|it| !says_nothing(it));
+        is_result(message) && !has_call
+    });
+    let mut written = None;
+    without_call.filter_map(move |(place, message)| {
+        let text = written.get_or_insert_with(|| render(messages)).as_ref()?;
+        let is_written = |said: &str| text.contains(said.trim_matches(is_space));
+        if matches!(&message.content, Content::Text(said) if is_written(said)) {
+            return None;
+        }
+        let mut others = messages.to_vec();
+        others[place].content = Content::Text(format!("metatok asks what becomes of message {place}"));
+        (render(&others).as_ref() == Some(text)).then_some(&*message.role)
+    })
+}
+
 fn ambiguous(chat: Chat<'_>) -> crate::Error {
     let why = match chat.first_mark() {
         Some(mark) => {
@@ -318,6 +353,8 @@ impl Renderer for ChatTemplateRenderer {
         let says_something = |message: &&ChatMessage| !message.content.is_empty();
         let messages = conversation.messages().unwrap_or_default().iter().filter(says_something);
         omissions.roles.extend(messages.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
+        let lost = lost_results(conversation.messages().unwrap_or_default(), &render);
+        omissions.roles.extend(lost.filter(|role| !forms.is_silent(role, &render)));
         omissions
     }
 

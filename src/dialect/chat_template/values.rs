@@ -15,9 +15,24 @@ use crate::dialect::chat_template::python_repr::repr;
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
     /// Whose texts they are; none if they get no marks.
-    pub(super) owner: Option<Owner>,
+    pub(super) owner: Option<(Owner, Marking<'a>)>,
+}
+
+/// Which texts get marks of their own.
+#[derive(Clone, Copy)]
+pub(super) struct Marking<'a> {
     /// The texts that get no marks.
     pub(super) is_unmarked: &'a dyn Fn(&str) -> bool,
+    /// The texts that get the same marks whose ever they are, so that they are equal to one another.
+    pub(super) is_shared: &'a dyn Fn(&str) -> bool,
+}
+
+impl Marking<'_> {
+    /// The owner that a text of this owner is marked with.
+    fn owner(self, text: &str, owner: Owner) -> Option<Owner> {
+        let owner = if (self.is_shared)(text) { Owner::new(0) } else { owner };
+        (!(self.is_unmarked)(text)).then_some(owner)
+    }
 }
 
 impl Values<'_> {
@@ -54,9 +69,9 @@ impl Values<'_> {
 
     /// The same as a string.
     pub(super) fn marked(self, text: &str) -> String {
-        match self.owner {
-            Some(owner) if !(self.is_unmarked)(text) => mark(text, owner),
-            _ => text.to_owned(),
+        match self.owner.and_then(|(owner, marking)| marking.owner(text, owner)) {
+            Some(owner) => mark(text, owner),
+            None => text.to_owned(),
         }
     }
 }

@@ -342,6 +342,8 @@ fn a_template_that_counts_or_tests_content_is_left_alone() {
         ("messages", "m.content if m.content|length > 500 else m.content ~ '!'", false),
         ("messages", "m.content if m.content.split()|length > 500 else m.content ~ '!'", false),
         ("messages", "m.content if not m.content.isupper() else '?'", false),
+        ("messages", "m.content if m.content|lower == m.content|upper|lower else '?'", false),
+        ("messages", "m.content if (messages|length / 2)|round|int != 5 else '?'", false),
         ("messages", "m.content if m.content|int != 42 else '?'", false),
         ("messages", "m.content if m.content not in words else '?'", false),
         ("messages", "m.content if loop.previtem is undefined or loop.previtem.content != m.content else '?'", false),
@@ -359,7 +361,7 @@ fn a_template_that_counts_or_tests_content_is_left_alone() {
 
 fn a_difference_ends_the_build() {
     // Longer chats than those that the meta template was compared on are written in another way.
-    let source = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 9 * 9 else '?' }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+    let source = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 40 + 41 else '?' }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
     let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
     let chat = |turns: usize| -> Conversation {
         (0..turns).map(|i| (if i % 2 == 0 { "user" } else { "assistant" }, "2")).collect()
