@@ -3,13 +3,14 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metatok::PromptBuilder;
-use metatok::conversation::ChatMessage;
-use metatok::error::ErrorKind;
+use metatok::build::Notes;
+use metatok::conversation::{ChatMessage, Conversation};
+use metatok::error::{ErrorKind, Warning};
 use metatok::turns::DialogueState;
 use pyo3::prelude::*;
 
 use crate::builder::{Builder, budget_of};
-use crate::error::OrRaise;
+use crate::error::{OrRaise, warn};
 use crate::json::to_json;
 use crate::objects::data;
 use crate::prompt::{Built, Prompt, known};
@@ -20,6 +21,7 @@ use crate::prompt::{Built, Prompt, known};
 pub(crate) struct Dialogue {
     dialogue: Mutex<metatok::Dialogue>,
     builder: PromptBuilder,
+    told: Mutex<Notes>,
 }
 
 #[pymethods]
@@ -30,7 +32,7 @@ impl Dialogue {
         if let Some(budget) = budget {
             dialogue = dialogue.budget(budget_of(budget)?);
         }
-        Ok(Self { dialogue: Mutex::new(dialogue), builder: builder.shared.builder.clone() })
+        Ok(Self::of(builder, dialogue))
     }
 
     /// Goes on with what [`Self::state`] gave.
@@ -39,7 +41,7 @@ impl Dialogue {
         let state: metatok::Result<DialogueState> =
             serde_json::from_str(state).map_err(|error| ErrorKind::Invalid(error.to_string()).into());
         let dialogue = builder.shared.builder.resume(state.or_raise(py)?).or_raise(py)?;
-        Ok(Self { dialogue: Mutex::new(dialogue), builder: builder.shared.builder.clone() })
+        Ok(Self::of(builder, dialogue))
     }
 
     /// Everything but the builder, as JSON.
@@ -73,6 +75,8 @@ impl Dialogue {
     /// The prompt, how many of its tokens the engine has seen, why not more, and what was dropped.
     fn next_prompt<'py>(&self, py: Python<'py>) -> PyResult<(Built<'py>, usize, Option<String>, Bound<'py, PyAny>)> {
         let next = py.detach(|| self.locked().next_prompt()).or_raise(py)?;
+        let warnings = py.detach(|| self.omitted());
+        warnings.iter().try_for_each(|warning| warn(py, warning))?;
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
         let why = next.prefix_break.map(|why| why.to_string());
         Ok((
@@ -91,6 +95,18 @@ impl Dialogue {
 }
 
 impl Dialogue {
+    fn of(builder: &Builder, dialogue: metatok::Dialogue) -> Self {
+        Self { dialogue: Mutex::new(dialogue), builder: builder.shared.builder.clone(), told: Mutex::default() }
+    }
+
+    /// What the prompt leaves out of the messages, unless that was told before.
+    fn omitted(&self) -> Vec<Warning> {
+        let conversation = Conversation::Messages(self.locked().messages().to_vec());
+        let mut notes = Notes::default();
+        notes.see_conversation(&conversation, &self.builder, "the dialogue");
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).tell_new(notes)
+    }
+
     /// Not to be held while Python may run: another thread would wait for it with the interpreter's lock.
     fn locked(&self) -> MutexGuard<'_, metatok::Dialogue> {
         self.dialogue.lock().unwrap_or_else(PoisonError::into_inner)

@@ -77,6 +77,11 @@ impl Notes {
         self.see_all(record, keeps_all_keys, &builder.omissions(&record.conversation), builder.mode(), place);
     }
 
+    /// The same for the messages of a conversation.
+    pub fn see_conversation(&mut self, conversation: &Conversation, builder: &PromptBuilder, place: impl Display) {
+        self.see_omissions(&builder.omissions(conversation), place);
+    }
+
     /// The same if it is known what the template leaves out.
     pub(super) fn see_all(
         &mut self,
