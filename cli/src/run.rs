@@ -20,7 +20,7 @@ use crate::outputs::Outputs;
 use crate::say::{self, InFlags, flag, say};
 use crate::source::{Source, names, nothing_in};
 use crate::{flags, progress, setup};
-use metatok::build::answers_omitted;
+use metatok::build::{answers_omitted, truncated};
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::conversation::Mode;
 use metatok::error::{At, ErrorKind, Result, Setting};
@@ -291,6 +291,9 @@ impl<'a> Front<'a> {
         }
         if !args.quiet {
             if has_input && let Some(note) = answers_omitted(totals.answers_omitted) {
+                say!("note: {}", note.in_flags());
+            }
+            if let Some(note) = truncated(totals.truncated) {
                 say!("note: {}", note.in_flags());
             }
             let reasons: Vec<String> =

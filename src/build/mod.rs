@@ -61,7 +61,7 @@ pub(crate) use repeated_ids::LineIds;
 pub use totals::{BatchRemarks, BuildTotals};
 pub use writer::IdsForm;
 use writer::PromptWriter;
-pub use written::Written;
+pub use written::{Written, truncated};
 
 /// The format of prompts, and the builder. Shared by all threads.
 #[derive(Debug)]

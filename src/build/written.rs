@@ -61,11 +61,6 @@ impl Written {
     /// ```
     pub fn notes(&self) -> Vec<Warning> {
         let Self { truncated, fewer_examples, too_long, waiting, .. } = *self;
-        let prompts = |count: u64, one: &str, many: &str| {
-            format!("{} {}", counted(count, "prompt"), if count == 1 { one } else { many })
-        };
-        let truncated =
-            (truncated > 0).then(|| Warning::new("truncated", prompts(truncated, "was", "were") + " truncated"));
         let fewer_examples = (fewer_examples > 0).then(|| {
             let what = " fewer examples than the dataset asks for, because no more fit";
             Warning::new("fewer-examples", prompts(fewer_examples, "has", "have") + what)
@@ -78,6 +73,21 @@ impl Written {
             let what = format!("the next turns of {} need the model's answers", counted(waiting, "dialogue"));
             Warning::new("dialogues-waiting", what).with_way_out(way_out!["supply them with ", Setting::ANSWERS])
         });
-        [truncated, fewer_examples, too_long, waiting].into_iter().flatten().collect()
+        [self::truncated(truncated), fewer_examples, too_long, waiting].into_iter().flatten().collect()
     }
+}
+
+/// A note that this many prompts were truncated, if any were.
+///
+/// ```
+/// let note = metatok::build::truncated(1).expect("there is one");
+/// assert_eq!(note.message(), "1 prompt was truncated");
+/// ```
+pub fn truncated(count: u64) -> Option<Warning> {
+    (count > 0).then(|| Warning::new("truncated", prompts(count, "was", "were") + " truncated"))
+}
+
+/// `1 prompt was`, `2 prompts were`.
+fn prompts(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", counted(count, "prompt"), if count == 1 { one } else { many })
 }

@@ -60,6 +60,8 @@ pub struct RunTotals {
     pub cached_tokens: u64,
     /// How many conversations end with an answer, which was left out.
     pub answers_omitted: u64,
+    /// How many of the answered prompts were truncated.
+    pub truncated: u64,
     /// How many answers ended for this reason.
     pub reasons: BTreeMap<&'static str, u64>,
     /// Remarks on the input.

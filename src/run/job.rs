@@ -13,9 +13,10 @@ use crate::dataset::{Examples, InputFormat, Line, MaxOutLen, PickedRow, Row, Row
 use crate::error::{ErrorKind, Result};
 use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
+use crate::run::options::Room;
 use crate::stop::Stop;
 use crate::tokenizer::TokenId;
-use crate::truncate::{ContextBudget, Fitted};
+use crate::truncate::{Fitted, Truncated};
 use crate::turns::Turns;
 
 /// A line, by its number among all.
@@ -59,6 +60,8 @@ pub(crate) struct Ask {
     pub(crate) prompt: TokenizedPrompt,
     pub(crate) turn: Option<usize>,
     pub(crate) max_new_tokens: usize,
+    /// What was dropped from the prompt.
+    pub(crate) truncated: Option<Truncated>,
 }
 
 impl Job {
@@ -131,18 +134,20 @@ impl Job {
         }
     }
 
-    /// The next prompt; none when all are answered. An answer may have this many tokens if its row has no limit.
-    pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: ContextBudget, usual: usize) -> Result<Option<Ask>> {
+    /// The next prompt; none when all are answered.
+    pub(crate) fn next(&mut self, builder: &PromptBuilder, room: &Room) -> Result<Option<Ask>> {
+        let &Room { of_prompt, of_turn, usual } = room;
         // A limit that nobody asked for is lowered to what the prompt leaves of the context.
         let limit = |said: Option<u64>, prompt: &TokenizedPrompt| match said {
             Some(said) => usize::try_from(said).unwrap_or(usize::MAX),
-            None => usual.min(budget.max_seq_len.saturating_sub(prompt.input_ids.len())).max(1),
+            None => usual.min(of_prompt.max_seq_len.saturating_sub(prompt.input_ids.len())).max(1),
         };
         let (ask, conversation) = match &mut self.prompts {
             Prompts::Conversation(conversation) => {
                 let Some(conversation) = conversation.take() else { return Ok(None) };
-                let Fitted { prompt, conversation: rest, .. } = builder.build_within(&conversation, &budget)?;
-                (Ask { turn: None, max_new_tokens: limit(None, &prompt), prompt }, rest.unwrap_or(conversation))
+                let Fitted { prompt, truncated, conversation: rest } = builder.build_within(&conversation, &of_prompt)?;
+                let max_new_tokens = limit(None, &prompt);
+                (Ask { turn: None, max_new_tokens, truncated, prompt }, rest.unwrap_or(conversation))
             }
             Prompts::Known(prompts) => {
                 let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
@@ -152,16 +157,18 @@ impl Job {
                     let what = "this dataset compares next-token logits, which `run` does not compute; use `build`";
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
-                let budget = budget.of_answer(max_out_len);
-                let Fitted { prompt, conversation: rest, .. } = builder.build_within(&conversation, &budget)?;
-                (Ask { turn, max_new_tokens: limit(max_out_len, &prompt), prompt }, rest.unwrap_or(conversation))
+                let budget = of_prompt.of_answer(max_out_len);
+                let Fitted { prompt, truncated, conversation: rest } = builder.build_within(&conversation, &budget)?;
+                let max_new_tokens = limit(max_out_len, &prompt);
+                (Ask { turn, max_new_tokens, truncated, prompt }, rest.unwrap_or(conversation))
             }
             Prompts::Turns(turns, max_out_len) => {
                 let max_out_len = turns.plan().max_out_len(max_out_len)?;
                 let Some(next) = turns.next_prompt()? else { return Ok(None) };
-                budget.of_answer(max_out_len).check(next.prompt.input_ids.len())?;
+                of_turn.of_answer(max_out_len).check(next.prompt.input_ids.len())?;
                 let max_new_tokens = limit(max_out_len, &next.prompt);
-                (Ask { turn: Some(next.turn), max_new_tokens, prompt: next.prompt }, next.conversation)
+                let ask = Ask { turn: Some(next.turn), max_new_tokens, truncated: None, prompt: next.prompt };
+                (ask, next.conversation)
             }
         };
         if conversation.has_media() {

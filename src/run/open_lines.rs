@@ -10,8 +10,9 @@ use crate::run::KnownAnswer;
 use crate::run::events::{RunEvent, RunOutcome};
 use crate::run::job::{Ask, Job, JobKey};
 use crate::run::line_reader::{LineReader, Read};
-use crate::run::runner::{Refused, Run, json};
+use crate::run::runner::{Refused, Run, json, raw};
 use crate::trim::TrimmedAnswer;
+use crate::truncate::Truncated;
 
 /// Lines that are being answered.
 pub(super) struct OpenLines<'w, 'r> {
@@ -39,6 +40,7 @@ pub(super) struct OpenLine {
     pub(super) job: Job,
     pub(super) turn: Option<usize>,
     pub(super) prompt_tokens: usize,
+    truncated: Option<Truncated>,
     answer_omitted: bool,
 }
 
@@ -148,7 +150,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     fn advance(&mut self, mut job: Job) -> Result<Option<Asked>> {
         loop {
             let runner = self.run.runner;
-            let ask = match job.next(&runner.builder, runner.budget, runner.options.max_out_len()) {
+            let ask = match job.next(&runner.builder, &runner.room) {
                 Ok(Some(ask)) => ask,
                 Ok(None) => break,
                 Err(error) => {
@@ -171,7 +173,8 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     fn open(&mut self, job: Job, ask: Ask) -> Asked {
         let number = job.number;
         let (turn, prompt_tokens) = (ask.turn, ask.prompt.input_ids.len());
-        let line = OpenLine { job, turn, prompt_tokens, answer_omitted: ask.prompt.answer_omitted };
+        let (truncated, answer_omitted) = (ask.truncated.clone(), ask.prompt.answer_omitted);
+        let line = OpenLine { job, turn, prompt_tokens, truncated, answer_omitted };
         self.open.insert(number, line);
         Asked { number, ask }
     }
@@ -188,15 +191,17 @@ impl<'w, 'r> OpenLines<'w, 'r> {
 
     /// Records an answer, and returns the line's next prompt.
     pub(super) fn answered(&mut self, line: OpenLine, answer: TrimmedAnswer<'_>) -> Result<Option<Asked>> {
-        let OpenLine { mut job, turn, prompt_tokens, answer_omitted } = line;
+        let OpenLine { mut job, turn, prompt_tokens, truncated, answer_omitted } = line;
         let totals = &mut self.run.totals;
         totals.answers += 1;
         totals.prompt_tokens += prompt_tokens as u64;
         totals.answers_omitted += u64::from(answer_omitted);
+        totals.truncated += u64::from(truncated.is_some());
         *totals.reasons.entry(known_reason(&answer.finish_reason)).or_default() += 1;
         let JobKey { id, repeat, columns, .. } = &job.key;
         let (id, columns) = (Some(Cow::Borrowed(&**id)), columns.as_deref());
-        let answer = TrimmedAnswer { id, repeat: *repeat, turn, columns, ..answer };
+        let truncated = truncated.as_ref().map(raw).transpose()?.map(Cow::Owned);
+        let answer = TrimmedAnswer { id, repeat: *repeat, turn, columns, truncated, ..answer };
         self.run.answers.add((job.number, job.asked), json(&answer)?)?;
         let TrimmedAnswer { token_ids, text, stop, .. } = answer;
         let _ = (self.run.watch)(RunEvent::Answer)?;

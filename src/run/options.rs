@@ -9,6 +9,16 @@ use crate::input::DEFAULT_MAX_LINE_BYTES;
 use crate::sink::{DEFAULT_MAX_OUT_LEN, RequestOptions};
 use crate::truncate::{ContextBudget, Truncation};
 
+/// How long prompts and answers may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub(super) of_prompt: ContextBudget,
+    /// Of a turn after the model's own answers, which is never shortened.
+    pub(super) of_turn: ContextBudget,
+    /// How many tokens an answer may have if its row has no limit.
+    pub(super) usual: usize,
+}
+
 /// How the lines of a run are answered. By default greedily and one by one, in all of the model's context.
 ///
 /// ```
@@ -29,7 +39,8 @@ pub struct RunOptions {
     pub max_seq_len: Option<usize>,
     /// How many tokens an answer may have if its row has no limit.
     pub max_out_len: Option<usize>,
-    /// What is dropped if a prompt is too long.
+    /// What is dropped if a prompt is too long. If no length is given, a prompt is shortened until an answer of 512 tokens
+    /// fits, or one of half the context if that is less.
     pub truncation: Truncation,
     /// How many lines of the input are answered; by default all.
     pub limit: Option<usize>,
@@ -87,13 +98,14 @@ impl RunOptions {
     }
 
     /// How long prompts may be if the model's context has this many tokens. If no length is given, an answer takes what
-    /// its prompt leaves.
-    pub(super) fn budget(&self, of_model: Option<usize>) -> ContextBudget {
+    /// its prompt leaves; but a prompt that is shortened leaves room for one.
+    pub(super) fn room(&self, of_model: Option<usize>) -> Room {
         let is_given = self.max_seq_len.is_some() || self.max_out_len.is_some();
-        ContextBudget {
-            max_seq_len: self.max_seq_len.or(of_model).unwrap_or(usize::MAX),
-            max_out_len: if is_given { self.max_out_len() } else { 0 },
-            truncation: self.truncation,
-        }
+        let max_seq_len = self.max_seq_len.or(of_model).unwrap_or(usize::MAX);
+        let usual = self.max_out_len();
+        let reserved = if is_given { usual } else { 0 };
+        let to_keep = if self.truncation == Truncation::Refuse { 0 } else { usual.min(max_seq_len / 2) };
+        let budget = |max_out_len| ContextBudget { max_seq_len, max_out_len, truncation: self.truncation };
+        Room { of_prompt: budget(reserved.max(to_keep)), of_turn: budget(reserved), usual }
     }
 }

@@ -20,10 +20,10 @@ use crate::input::{Input, LineBatch, RecordPlace};
 use crate::prepared::{PreparedDataset, line_batches};
 use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
 use crate::run::job::{Job, JobKey};
+use crate::run::options::Room;
 use crate::run::read_ahead::read_ahead;
 use crate::run::{RunAnswers, RunOptions};
 use crate::stop::Trimmer;
-use crate::truncate::ContextBudget;
 
 /// What answers lines.
 ///
@@ -55,15 +55,14 @@ pub struct Runner {
     engine: Answering,
     dataset: Option<Arc<PreparedDataset>>,
     pub(super) options: RunOptions,
-    /// How long prompts may be.
-    pub(super) budget: ContextBudget,
+    pub(super) room: Room,
 }
 
 impl fmt::Debug for Runner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { builder, options, budget, .. } = self;
+        let Self { builder, options, room, .. } = self;
         let mut debug = f.debug_struct("Runner");
-        debug.field("builder", builder).field("options", options).field("budget", budget).finish_non_exhaustive()
+        debug.field("builder", builder).field("options", options).field("room", room).finish_non_exhaustive()
     }
 }
 
@@ -119,8 +118,8 @@ impl Runner {
         dataset: Option<Arc<PreparedDataset>>,
         options: RunOptions,
     ) -> Self {
-        let budget = options.budget(engine.max_seq_len());
-        Self { builder, engine: Answering::Engine(engine), dataset, options, budget }
+        let room = options.room(engine.max_seq_len());
+        Self { builder, engine: Answering::Engine(engine), dataset, options, room }
     }
 
     /// Answers conversations, or the rows of a dataset, by a server, with as many requests under way as the client allows.
@@ -131,8 +130,8 @@ impl Runner {
         dataset: Option<Arc<PreparedDataset>>,
         options: RunOptions,
     ) -> Self {
-        let budget = options.budget(client.notes().served.max_model_len);
-        Self { builder, engine: Answering::Server(Arc::new(client)), dataset, options, budget }
+        let room = options.room(client.notes().served.max_model_len);
+        Self { builder, engine: Answering::Server(Arc::new(client)), dataset, options, room }
     }
 
     /// How the dataset says that answers are drawn.
@@ -250,4 +249,9 @@ impl Run<'_> {
 /// A line of JSON.
 pub(super) fn json(line: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string(line).map_err(|error| ErrorKind::Parse(error.to_string()))?)
+}
+
+/// A part of a line.
+pub(super) fn raw(part: &impl Serialize) -> Result<Box<RawValue>> {
+    Ok(serde_json::value::to_raw_value(part).map_err(|error| ErrorKind::Parse(error.to_string()))?)
 }

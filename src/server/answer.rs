@@ -23,6 +23,8 @@ pub struct EngineAnswer<'a> {
     pub choice: Option<usize>,
     /// The columns of its row, as a JSON object.
     pub columns: Option<&'a RawValue>,
+    /// What its prompt lost to be short enough, in a line that `run` wrote, as JSON.
+    pub truncated: Option<&'a RawValue>,
     /// The ids of the prompt, if [`Self::token_ids`] may begin with them, as in the output of transformers' `generate()`.
     pub input_ids: Option<Vec<TokenId>>,
     /// The log-probabilities of the prompt's last tokens, in order.

@@ -24,7 +24,10 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         .get_own("engine")
         .unwrap_or(Reported { finish_reason: keys.get("finish_reason")?, stop_reason: keys.get("stop_reason")? });
     let message = keys.raw("message").filter(|message| message.get().starts_with('{'));
+    // Other programs have a truth value under this name.
+    let truncated = keys.raw("truncated").filter(|truncated| truncated.get().starts_with('{'));
     Ok(vec![EngineAnswer {
+        truncated,
         token_ids: keys.get("token_ids")?,
         text: keys.get("text")?,
         is_chat: message.is_some(),

@@ -28,6 +28,9 @@ pub struct TrimmedAnswer<'a> {
     /// The columns of its row that are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<&'a RawValue>,
+    /// What its prompt lost to be short enough, as [`Truncated`](crate::truncate::Truncated) in JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<Cow<'a, RawValue>>,
     /// The ids before the stop; none if the answer has only text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_ids: Option<Vec<TokenId>>,
@@ -94,6 +97,7 @@ impl<'a> TrimmedAnswer<'a> {
             turn: None,
             choice: None,
             columns: None,
+            truncated: None,
             token_ids: None,
             text,
             message: None,
@@ -111,6 +115,7 @@ impl<'a> TrimmedAnswer<'a> {
     /// Adds what the engine reported.
     pub(super) fn of_engine(mut self, answer: EngineAnswer<'a>) -> Self {
         let EngineAnswer { id, repeat, turn, choice, columns, message, finish_reason, stop_reason, error, .. } = answer;
+        let truncated = answer.truncated.map(Cow::Borrowed);
         let is_reported = finish_reason.is_some() || stop_reason.is_some();
         // With a tail, its stop is found again, if it is one.
         if answer.tail.is_empty() && self.stop.is_none() && answer.stop.is_some() {
@@ -122,6 +127,6 @@ impl<'a> TrimmedAnswer<'a> {
             _ => self.finish_reason,
         };
         let engine = is_reported.then_some(Reported { finish_reason, stop_reason });
-        Self { id, repeat, turn, choice, columns, message, finish_reason: reason, engine, error, ..self }
+        Self { id, repeat, turn, choice, columns, truncated, message, finish_reason: reason, engine, error, ..self }
     }
 }

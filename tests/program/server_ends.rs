@@ -19,6 +19,7 @@ pub(crate) fn tests() -> Tests {
         errors_that_are_kept_are_told_from_answers,
         totals_count_what_failed_and_only_what_is_known,
         a_request_asks_for_no_more_than_fits,
+        what_is_shortened_leaves_room_for_an_answer,
         stop_strings_that_the_server_does_not_take_end_answers_too
     ]
 }
@@ -163,6 +164,56 @@ fn a_request_asks_for_no_more_than_fits() {
         let left = 40 - body["prompt"].as_array().expect("it has ids").len();
         assert!(left > 9 && left < 40, "{body}");
         assert_eq!(body["max_tokens"], asked_for.unwrap_or(left));
+    }
+}
+
+fn what_is_shortened_leaves_room_for_an_answer() {
+    let server = ScriptedServer::start(|asked, to| match asked.path.as_str() {
+        "/v1/completions" => answer(to),
+        "/v1/models" => respond(to, "200 OK", "", &json!({"data": [{"id": "m", "max_model_len": 80}]}).to_string()),
+        _ => usual(asked, "m", to),
+    });
+    let folder = folder(1);
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("it is written");
+    write("in.jsonl", &format!("\"What is 0?\"\n\"{}\"\n", "Why is 0? ".repeat(40)));
+    write("rows.jsonl", "{\"question\": \"Three?\", \"answer\": \"3\"}\n");
+    write("train.jsonl", &"{\"question\": \"One and one and one?\", \"answer\": \"3\"}\n".repeat(4));
+    write(
+        "d.toml",
+        r#"
+        reader_cfg = { input_columns = ["question"], output_column = "answer" }
+        [infer_cfg]
+        ice_template = { template = { round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "{answer}" }] } }
+        prompt_template = { ice_token = "</E>", template = { begin = "</E>", round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "" }] } }
+        retriever = { type = "FixKRetriever", fix_id_list = [0, 1, 2, 3] }
+        inferencer = { type = "GenInferencer" }
+        "#,
+    );
+    let url = server.url();
+    let conversations = ["--engine", "vllm", "--url", &url, "--truncate", "middle", "in.jsonl"];
+    let rows = ["--train", "train.jsonl", "--truncate", "last-examples", "rows.jsonl"];
+    let rows = [&["--engine", "vllm", "--url", &url, "-d", "d.toml"], &rows[..]].concat();
+    // Without a length, an answer has half of a context that is smaller than 1024.
+    for (args, more, room) in [
+        (&conversations[..], &[][..], 40),
+        (&conversations[..], &["--max-out-len", "9"], 9),
+        (&rows[..], &[], 40),
+        (&rows[..], &["--max-out-len", "9"], 9),
+    ] {
+        let before = server.bodies("/v1/completions").len();
+        let ran = output(folder.path(), &[&["run", "-m", "demo"], args, more].concat());
+        let said = stderr(&ran);
+        assert_eq!(ran.status.code(), Some(0), "{said}");
+        assert!(said.contains("note: 1 prompt was truncated\n"), "{said}");
+        let shortened = stdout(&ran).lines().last().map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"));
+        let truncated = &shortened.expect("it is answered")["truncated"];
+        assert!(truncated["from"].as_u64() > truncated["to"].as_u64(), "{truncated}");
+        let to = truncated["to"].as_u64().expect("a number");
+        assert!(to > 60 - room && to <= 80 - room, "{to} of {room}");
+        assert!(!stdout(&ran).lines().rev().skip(1).any(|line| line.contains("truncated")), "the first one fits");
+        for body in &server.bodies("/v1/completions")[before..] {
+            assert!(body["max_tokens"].as_u64() >= Some(room), "{body}");
+        }
     }
 }
 
