@@ -12,7 +12,7 @@ use crate::builder::PromptBuilder;
 use crate::client::failure::Failure;
 use crate::client::http::{Http, seconds};
 use crate::client::options::{Notice, SILENT};
-use crate::error::{Error, ErrorKind, Result, Setting, Warning};
+use crate::error::{Error, ErrorKind, Result, Setting, Warning, way_out};
 use crate::server::{MODELS, Protocol, Served};
 use crate::tokenizer::TokenId;
 
@@ -31,7 +31,7 @@ pub struct ServerNotes {
 pub(super) struct Known {
     pub(super) protocol: &'static Protocol,
     pub(super) builder: PromptBuilder,
-    /// The server's description of itself.
+    /// The server's description of itself: of the model with the user's name for it, if it lists that one.
     pub(super) served: Served,
     /// Its name for the model, if the user knows a better one.
     pub(super) name: Option<String>,
@@ -41,6 +41,9 @@ pub(super) struct Known {
 
 /// A text that tokenizers split differently: words, numbers, code, other scripts, a character of several code points.
 const SAMPLE: &str = "The quick brown fox, 1234.5 times:\n\tif x != 0 { return \"Grüße\"; } — 你好，мир! 👩‍🚀";
+
+/// How many names of models a message shows at most.
+const MOST_NAMES: usize = 5;
 
 /// The most bytes of what a server says of itself.
 const LARGEST: usize = 1 << 24;
@@ -110,11 +113,12 @@ impl Known {
         protocol: &'static Protocol,
         builder: &PromptBuilder,
         (name, patience): (Option<String>, Duration),
-    ) -> Result<(Self, Option<Warning>)> {
-        let served = in_time(http, patience, "what it serves", describe(http, protocol)).await?;
+    ) -> Result<(Self, Vec<Warning>)> {
+        let describe = describe(http, protocol, name.as_deref());
+        let (served, unlisted) = in_time(http, patience, "what it serves", describe).await?;
         let known = Self { protocol, builder: builder.clone(), served, name, patience };
         let warning = in_time(http, patience, "how it tokenizes", known.compare(http, &known.served)).await??;
-        Ok((known, warning))
+        Ok((known, unlisted.into_iter().chain(warning).collect()))
     }
 
     /// The description with the user's name for the model.
@@ -125,7 +129,8 @@ impl Known {
     /// How the server differs from what it was found to be; or why that cannot be found out now.
     pub(super) async fn difference(&self, http: &Http) -> std::result::Result<Option<String>, String> {
         let late = |error: Error| error.to_string();
-        let now = in_time(http, self.patience, "what it serves", describe(http, self.protocol)).await.map_err(late)?;
+        let describe = describe(http, self.protocol, self.name.as_deref());
+        let (now, _) = in_time(http, self.patience, "what it serves", describe).await.map_err(late)?;
         if self.served.model.is_some() && now.model.is_none() {
             return Err(format!("{} does not say yet what it serves", http.address()));
         }
@@ -169,15 +174,32 @@ async fn in_time<T>(http: &Http, patience: Duration, what: &str, check: impl Fut
     timeout(patience, check).await.map_err(|_| late())
 }
 
-/// The server's description of itself, if it has one.
-async fn describe(http: &Http, protocol: &Protocol) -> Served {
-    let mut served = Served::default();
+/// The server's description of itself, if it has one. If it lists models, but none of the user's name, there is a warning,
+/// and only the name of its first model is known.
+async fn describe(http: &Http, protocol: &Protocol, name: Option<&str>) -> (Served, Option<Warning>) {
+    let mut served = Served { model: name.map(str::to_owned), ..Served::default() };
+    let mut listed = Vec::new();
     for (path, read) in protocol.descriptions {
-        if let Some(description) = description(http, path).await {
-            read(&description, &mut served);
+        let Some(description) = description(http, path).await else { continue };
+        read(&description, &mut served);
+        if *path == MODELS {
+            let models = description["data"].as_array().into_iter().flatten();
+            listed = models.filter_map(|model| model["id"].as_str().map(str::to_owned)).collect();
         }
     }
-    served
+    let unlisted = name.filter(|name| !listed.is_empty() && !listed.iter().any(|model| model == name));
+    let warning = unlisted.map(|name| not_listed(name, &listed, served.max_model_len));
+    served.model = served.model.filter(|model| listed.contains(model)).or(listed.into_iter().next());
+    (served, warning)
+}
+
+fn not_listed(name: &str, listed: &[String], context: Option<usize>) -> Warning {
+    let names: Vec<String> = listed.iter().take(MOST_NAMES).map(|name| format!("{name:?}")).collect();
+    let more = if listed.len() > names.len() { ", …" } else { "" };
+    let unknown = if context.is_none() { ", so its context is not known" } else { "" };
+    let what = format!("the server lists no model {name:?}, only {}{more}{unknown}", names.join(", "));
+    Warning::new("model-not-listed", what)
+        .with_way_out(way_out!["if that is not meant, set its name with ", Setting::SERVED_MODEL_NAME])
 }
 
 /// What the server has at this path, if it is JSON.
@@ -231,7 +253,7 @@ fn other_tokenizer(ours: &[TokenId], theirs: &[TokenId]) -> Error {
         ours.len(),
         shown(ours)
     );
-    ErrorKind::Engine(what).with_way_out(crate::error::way_out![
+    ErrorKind::Engine(what).with_way_out(way_out![
         "name the model that it serves, with ",
         Setting::MODEL,
         " and ",

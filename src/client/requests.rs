@@ -135,8 +135,8 @@ impl Client {
         };
         // A thread of its own may wait, also where the caller's is one of an asynchronous program.
         let found = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(ask)).join());
-        let (known, warning) = found.map_err(|_| ErrorKind::Engine("connecting to the server panicked".into()))??;
-        let notes = ServerNotes { served: known.served(), warnings: warning.into_iter().collect() };
+        let (known, warnings) = found.map_err(|_| ErrorKind::Engine("connecting to the server panicked".into()))??;
+        let notes = ServerNotes { served: known.served(), warnings };
         let slots = notes.served.slots.and_then(NonZeroUsize::new);
         let concurrency = options.concurrency.or(slots).unwrap_or(DEFAULT_CONCURRENCY);
         let shared = Shared {

@@ -118,15 +118,20 @@ impl Protocol {
     }
 }
 
-/// Reads the first model of [`MODELS`].
+/// Reads the model of [`MODELS`] that has the name of `served`, or the first one if that has no name.
 pub(super) fn read_models(models: &Value, served: &mut Served) {
-    let name = models.pointer("/data/0/id").and_then(Value::as_str).map(str::to_owned);
-    served.model = served.model.take().or(name);
-    served.max_model_len = served.max_model_len.or(number(models, "/data/0/max_model_len"));
+    let listed = models["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let named = |name: &str| listed.iter().find(|model| model["id"] == name);
+    let Some(model) = served.model.as_deref().map_or_else(|| listed.first(), named) else { return };
+    served.model = model["id"].as_str().map(str::to_owned);
+    // An adapter has the context of its base model, which vLLM writes only there.
+    let base = model["parent"].as_str().and_then(named);
+    let of_model = |pointer: &str| number(model, pointer).or_else(|| number(base?, pointer));
+    served.max_model_len = served.max_model_len.or_else(|| of_model("/max_model_len"));
     // Dynamo's.
-    served.max_model_len = served.max_model_len.or(number(models, "/data/0/context_window"));
+    served.max_model_len = served.max_model_len.or_else(|| of_model("/context_window"));
     // llama.cpp's.
-    served.vocab_size = served.vocab_size.or(number(models, "/data/0/meta/n_vocab"));
+    served.vocab_size = served.vocab_size.or_else(|| of_model("/meta/n_vocab"));
 }
 
 /// The number at this place, if there is one.

@@ -19,6 +19,7 @@ pub(crate) fn tests() -> Tests {
         errors_that_are_kept_are_told_from_answers,
         totals_count_what_failed_and_only_what_is_known,
         a_request_asks_for_no_more_than_fits,
+        the_context_is_that_of_the_model_that_is_asked_for,
         what_is_shortened_leaves_room_for_an_answer,
         stop_strings_that_the_server_does_not_take_end_answers_too
     ]
@@ -164,6 +165,31 @@ fn a_request_asks_for_no_more_than_fits() {
         let left = 40 - body["prompt"].as_array().expect("it has ids").len();
         assert!(left > 9 && left < 40, "{body}");
         assert_eq!(body["max_tokens"], asked_for.unwrap_or(left));
+    }
+}
+
+fn the_context_is_that_of_the_model_that_is_asked_for() {
+    let models = json!([
+        {"id": "small", "max_model_len": 24},
+        {"id": "large", "max_model_len": 200},
+        {"id": "adapter", "max_model_len": null, "parent": "large"}
+    ]);
+    let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+        "/v1/completions" => answer(to),
+        "/v1/models" => respond(to, "200 OK", "", &json!({ "data": models }).to_string()),
+        _ => usual(asked, "m", to),
+    });
+    let unlisted = "note: the server lists no model \"other\", only \"small\", \"large\", \"adapter\", so its context is not known; if that is not meant, set its name with --served-model-name\n";
+    for (name, context) in [(None, 24), (Some("large"), 200), (Some("adapter"), 200), (Some("other"), 0)] {
+        let before = server.bodies("/v1/completions").len();
+        let more = name.map(|name| ["--served-model-name", name]);
+        let ran = ran(&folder(1), &server, more.as_ref().map_or(&[], |more| &more[..]));
+        assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+        let body = &server.bodies("/v1/completions")[before];
+        let length = body["prompt"].as_array().expect("it has ids").len();
+        assert_eq!(body["max_tokens"], if context == 0 { 512 } else { context - length }, "{name:?}");
+        assert_eq!(body["model"], name.unwrap_or("small"));
+        assert_eq!(stderr(&ran).contains(unlisted), name == Some("other"), "{}", stderr(&ran));
     }
 }
 

@@ -16,6 +16,7 @@ use crate::scripted_server::{ScriptedServer, folder, respond, stream, usual, vll
 pub(crate) fn tests() -> Tests {
     tests![
         a_server_of_another_model_ends_the_run,
+        the_model_that_is_asked_for_must_be_the_same,
         a_server_without_its_model_is_waited_for,
         a_server_with_too_many_requests_gets_fewer_and_loses_none,
         a_server_that_always_has_too_many_ends_it,
@@ -80,6 +81,38 @@ fn a_server_of_another_model_ends_the_run() {
         assert!(stderr(&ran).contains(expected) && stderr(&ran).contains("--resume"), "{}", stderr(&ran));
         assert!(again.bodies("/v1/completions").is_empty(), "{model} is asked nothing");
         assert!(folder.path().join("out.partial").exists());
+    }
+}
+
+/// After an outage, the other models of a server may be different ones.
+fn the_model_that_is_asked_for_must_be_the_same() {
+    let listing = |address: &str, models: Value| {
+        ScriptedServer::listen(address, move |asked, to| match asked.path.as_str() {
+            "/v1/completions" => {
+                thread::sleep(Duration::from_millis(30));
+                stream(to, &[vllm_event(&[773, 1052], Some("stop"))])
+            }
+            "/v1/models" => respond(to, "200 OK", "", &json!({ "data": models }).to_string()),
+            _ => usual(asked, "m", to),
+        })
+    };
+    let model = |name: &str, context: usize| json!({"id": name, "max_model_len": context});
+    for (after, expected) in [
+        (json!([model("c", 9), model("b", 1024)]), None),
+        (json!([model("a", 512), model("b", 99)]), Some("it served a context of 1024 before and serves a context of 99")),
+        (json!([model("a", 512)]), Some("it served \"b\" before and serves \"a\" now")),
+    ] {
+        let folder = folder(60);
+        let server = listing("127.0.0.1:0", json!([model("a", 512), model("b", 1024)]));
+        let (url, address) = (server.url(), server.url().replace("http://", ""));
+        let run = begun(&folder, &url, &["--concurrency", "2", "--served-model-name", "b"]);
+        thread::sleep(Duration::from_millis(400));
+        drop(server);
+        thread::sleep(Duration::from_millis(700));
+        let _again = listing(&address, after);
+        let ran = run.wait_with_output().expect("it ends");
+        assert_eq!(ran.status.code(), Some(if expected.is_some() { 2 } else { 0 }), "{}", stderr(&ran));
+        assert!(expected.is_none_or(|expected| stderr(&ran).contains(expected)), "{}", stderr(&ran));
     }
 }
 
