@@ -168,7 +168,9 @@ impl ModelAnswers {
 
     /// A note about answers that nothing asked for so far: of other rows, or of turns that rows do not have.
     pub fn unused(&self) -> Option<Warning> {
-        let unused = self.by_turn.iter().filter(|(_, given)| !given.is_used.load(Ordering::Relaxed));
+        // The turns after an error have errors too, and are never asked for.
+        let is_unused = |given: &Given| !given.answer.is_failed && !given.is_used.load(Ordering::Relaxed);
+        let unused = self.by_turn.iter().filter(|(_, given)| is_unused(given));
         let (((id, _), turn), _) = unused.clone().min_by_key(|(_, given)| given.number)?;
         let turn = format!("turn of these rows, the first one to turn {turn} of id {id}");
         Some(of_no(&turn, unused.count()))

@@ -275,7 +275,7 @@ impl<'a> Front<'a> {
         if !args.quiet {
             totals.remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
         }
-        let refused = answers.refused();
+        let (refused, refused_rows) = (answers.refused(), answers.refused_rows());
         match output {
             Some(output) => output.finish()?,
             None => {
@@ -310,7 +310,8 @@ impl<'a> Front<'a> {
                 (Some(_), Some(_)) => "; to ask for them again, add --resume --retry-errors",
                 _ => "",
             };
-            say!("{} without an answer, each written with its error{again}", count(refused, "row"));
+            let turns = if refused > refused_rows { count(refused, "turn") + " of " } else { String::new() };
+            say!("{turns}{} without an answer, each written with its error{again}", count(refused_rows, "row"));
             return Ok(ExitCode::from(REJECTED));
         }
         Ok(ExitCode::SUCCESS)

@@ -15,8 +15,12 @@ pub struct RunAnswers {
     to: To,
     /// How many answers there are, those of an interrupted run included.
     answers: u64,
-    /// How many rows have an error instead of an answer.
+    /// How many errors there are instead of answers.
     refused: u64,
+    /// How many rows these belong to.
+    refused_rows: u64,
+    /// The row of the last error. The errors of a row come one after another.
+    last_refused: Option<u64>,
     /// Whether these are asked again.
     retry_errors: bool,
 }
@@ -47,7 +51,7 @@ pub fn journal_path(output: &Path) -> PathBuf {
 impl RunAnswers {
     /// Returned as they come.
     pub fn streamed() -> Self {
-        Self { to: To::Stream(BTreeMap::new()), answers: 0, refused: 0, retry_errors: false }
+        Self::of(To::Stream(BTreeMap::new()), Counts::default(), false)
     }
 
     /// Kept in a journal: the existing one, if the run is resumed, or a new one.
@@ -56,9 +60,16 @@ impl RunAnswers {
     /// If the journal is damaged, if it has answers and is not to be resumed, if its fingerprint differs, or if another
     /// run is writing it.
     pub fn journaled(path: &Path, resume: ResumeOptions, fingerprint: &Fingerprint) -> Result<Self> {
-        let (journal, Counts { answers, refused }) = open_journal(path, resume, fingerprint)?;
-        let retry_errors = resume.retry_errors;
-        Ok(Self { to: To::Journal(journal), answers, refused: if retry_errors { 0 } else { refused }, retry_errors })
+        let (journal, mut counts) = open_journal(path, resume, fingerprint)?;
+        if resume.retry_errors {
+            counts = Counts { answers: counts.answers, ..Counts::default() };
+        }
+        Ok(Self::of(To::Journal(journal), counts, resume.retry_errors))
+    }
+
+    fn of(to: To, counts: Counts, retry_errors: bool) -> Self {
+        let Counts { answers, refused, refused_rows } = counts;
+        Self { to, answers, refused, refused_rows, last_refused: None, retry_errors }
     }
 
     /// The recorded answer of a row that was in progress when a run was interrupted. An error does not count if errors
@@ -72,11 +83,12 @@ impl RunAnswers {
         }
     }
 
-    /// Whether a row that was in progress when a run was interrupted has this many answers, or an error that ends it.
+    /// Whether a row that was in progress when a run was interrupted has this many answers, or errors that are not asked
+    /// again.
     pub(crate) fn has_all(&self, row: u64, answers: usize) -> bool {
         match &self.to {
             To::Stream(_) => false,
-            To::Journal(journal) if journal.is_refused(row) => !self.retry_errors,
+            To::Journal(journal) if self.retry_errors && journal.is_refused(row) => false,
             To::Journal(journal) => journal.count(row) >= answers,
         }
     }
@@ -99,9 +111,14 @@ impl RunAnswers {
         matches!(self.to, To::Journal(_))
     }
 
-    /// How many rows have an error instead of an answer.
+    /// How many errors there are instead of answers, those of the later turns of a dialogue included.
     pub fn refused(&self) -> u64 {
         self.refused
+    }
+
+    /// How many rows these belong to.
+    pub fn refused_rows(&self) -> u64 {
+        self.refused_rows
     }
 
     /// Records a complete answer.
@@ -115,13 +132,21 @@ impl RunAnswers {
     }
 
     fn write(&mut self, place: Place, json: String, is_refused: bool) -> Result<()> {
+        let is_first_of_row = match &self.to {
+            To::Journal(journal) if !self.retry_errors => !journal.is_refused(place.0),
+            _ => self.last_refused != Some(place.0),
+        };
         let is_new = match &mut self.to {
             To::Stream(answers) => answers.insert(place, json).is_none(),
             To::Journal(journal) => journal.add(place, from_json(&json)?, is_refused)?,
         };
         self.answers += u64::from(is_new && !is_refused);
         // An error that comes again is not written again.
-        self.refused += u64::from(is_refused && (is_new || self.retry_errors));
+        if is_refused && (is_new || self.retry_errors) {
+            self.refused += 1;
+            self.refused_rows += u64::from(is_first_of_row);
+            self.last_refused = Some(place.0);
+        }
         Ok(())
     }
 
@@ -184,17 +209,17 @@ fn open_journal(path: &Path, options: ResumeOptions, fingerprint: &Fingerprint) 
     let counts = found.counts();
     let (what, way_out) = match (counts, resume) {
         // There is nothing to lose.
-        (Counts { answers: 0, refused: 0 }, _) => return Ok((found.begin(fingerprint)?, counts)),
+        (Counts { answers: 0, refused: 0, .. }, _) => return Ok((found.begin(fingerprint)?, counts)),
         (_, true) if differences.is_empty() => return Ok((found.resume(retry_errors)?, counts)),
         (_, true) => (
             format!("its answers were made with other settings: {}", differences.join("; ")),
             "remove it to start over".into(),
         ),
-        (Counts { answers, refused: 0 }, false) => (
+        (Counts { answers, refused: 0, .. }, false) => (
             format!("it has {} of an interrupted run", counted(answers, "answer")),
             way_out!["continue it with ", Setting::RESUME, ", or remove it to start over"],
         ),
-        (Counts { answers, refused }, false) => (
+        (Counts { answers, refused, .. }, false) => (
             format!("it has {} and {} of an earlier run", counted(answers, "answer"), counted(refused, "error")),
             way_out![
                 "continue it with ",

@@ -27,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) key: JobKey,
     /// How many prompts it has produced.
     pub(crate) asked: u64,
+    /// The turn of the last prompt, also if that could not be built.
+    pub(crate) turn: Option<usize>,
     prompts: Prompts,
 }
 
@@ -82,7 +84,7 @@ impl Job {
         let (conversation, _) = record.into_conversation(Mode::Generate)?;
         let prompts = Prompts::Conversation(Some(conversation));
         let key = JobKey { id, has_id, repeat: None, columns: None };
-        Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, prompts })
+        Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts })
     }
 
     /// A row without prompts.
@@ -94,6 +96,7 @@ impl Job {
             line: line.clone(),
             key: RowKey::numbered(pick).into(),
             asked: 0,
+            turn: None,
             prompts,
         }
     }
@@ -117,7 +120,7 @@ impl Job {
             Prompts::Known(dataset.prompts(row, examples, prompter, tokens)?.into_iter())
         };
         let key = dataset.kept_columns().key(row, pick)?.into();
-        Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, prompts })
+        Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts })
     }
 
     /// Where it is.
@@ -131,6 +134,15 @@ impl Job {
             Prompts::Conversation(conversation) => usize::from(conversation.is_some()),
             Prompts::Known(prompts) => prompts.len(),
             Prompts::Turns(turns, _) => turns.plan().turns_left(),
+        }
+    }
+
+    /// The turns of the prompts after the last one.
+    pub(crate) fn later_turns(&self) -> Vec<Option<usize>> {
+        match &self.prompts {
+            Prompts::Conversation(_) => Vec::new(),
+            Prompts::Known(prompts) => prompts.as_slice().iter().map(|prompt| prompt.turn).collect(),
+            Prompts::Turns(turns, _) => turns.plan().later_turns().into_iter().map(Some).collect(),
         }
     }
 
@@ -153,6 +165,7 @@ impl Job {
                 let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
                     return Ok(None);
                 };
+                self.turn = turn;
                 if !choices.is_empty() {
                     let what = "this dataset compares next-token logits, which `run` does not compute; use `build`";
                     return Err(ErrorKind::Usage(what.into()).into());
@@ -163,6 +176,7 @@ impl Job {
                 (Ask { turn, max_new_tokens, truncated, prompt }, rest.unwrap_or(conversation))
             }
             Prompts::Turns(turns, max_out_len) => {
+                self.turn = turns.plan().turn().or(self.turn);
                 let max_out_len = turns.plan().max_out_len(max_out_len)?;
                 let Some(next) = turns.next_prompt()? else { return Ok(None) };
                 of_turn.of_answer(max_out_len).check(next.prompt.input_ids.len())?;

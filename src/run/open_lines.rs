@@ -141,7 +141,13 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         match line {
             Ok(job) if self.run.answers.has_all(job.number, job.prompts_left()) => self.hand_out()?,
             Ok(job) => return self.advance(job),
-            Err(Refused { number, pick, error }) => self.refuse(number, &RowKey::numbered(pick).into(), 0, error)?,
+            Err(Refused { number, pick, error }) => {
+                let key = RowKey::numbered(pick).into();
+                if let ControlFlow::Break(error) = self.run.refuse((number, 1), &key, None, error)? {
+                    self.stop_before(number, Stopped::At(error));
+                }
+                self.hand_out()?;
+            }
         }
         Ok(None)
     }
@@ -155,14 +161,18 @@ impl<'w, 'r> OpenLines<'w, 'r> {
                 Ok(None) => break,
                 Err(error) => {
                     let error = job.place().of_error(error);
-                    self.refuse(job.number, &job.key, job.asked, error)?;
+                    self.refuse(&job, job.asked + 1, error)?;
                     return Ok(None);
                 }
             };
             let known = if self.options.goes_on { self.run.answers.known((job.number, job.asked))? } else { None };
             match known {
                 None => return Ok(Some(self.open(job, ask))),
-                Some(KnownAnswer { is_refused: true, .. }) => break,
+                Some(KnownAnswer { is_refused: true, .. }) => {
+                    // The run may have been interrupted before it wrote the errors of the later turns.
+                    self.run.refuse_later(&job, job.asked)?;
+                    break;
+                }
                 Some(KnownAnswer { json, .. }) => job.answer_again(&json)?,
             }
         }
@@ -210,10 +220,11 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.advance(job)
     }
 
-    /// A line has no prompt, or no further one.
-    pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<()> {
-        if let ControlFlow::Break(error) = self.run.refuse(number, key, asked, error)? {
-            self.stop_before(number, Stopped::At(error));
+    /// A line has no prompt where this answer would be, and none after it.
+    pub(super) fn refuse(&mut self, job: &Job, answer: u64, error: Error) -> Result<()> {
+        match self.run.refuse((job.number, answer), &job.key, job.turn, error)? {
+            ControlFlow::Break(error) => self.stop_before(job.number, Stopped::At(error)),
+            ControlFlow::Continue(()) => self.run.refuse_later(job, answer)?,
         }
         self.hand_out()
     }

@@ -14,7 +14,6 @@ use crate::input::{Batches, LineBatch};
 use crate::run::Runner;
 use crate::run::ServerTotals;
 use crate::run::events::{RunEvent, RunOutcome, TICK};
-use crate::run::job::JobKey;
 use crate::run::line_reader::LineReader;
 use crate::run::open_lines::{Asked, OpenLine, OpenLines, OpenLinesOptions, Stopped};
 use crate::run::runner::{Failed, Run, json};
@@ -145,7 +144,7 @@ impl OverHttp<'_, '_> {
             && let Some(OpenLine { job, .. }) = self.lines.take(number)
         {
             let error = job.place().of_error(ErrorKind::OutsideVocabulary { id: id.into(), size });
-            return self.lines.refuse(number, &job.key, job.asked - 1, error);
+            return self.lines.refuse(&job, job.asked, error);
         }
         let prompt = Prompt {
             request_id,
@@ -215,10 +214,9 @@ impl OverHttp<'_, '_> {
         let FailedRequest { error, status, attempts } = failed;
         let shown = job.place().of_error(ErrorKind::Engine(error.clone()));
         let _ = (self.lines.run.watch)(RunEvent::Refused(&shown))?;
-        let JobKey { id, repeat, columns, .. } = &job.key;
-        let (repeat, columns, attempts) = (*repeat, columns.as_deref(), Some(attempts));
-        let failed = Failed { id, repeat, turn: *turn, columns, error, status, attempts };
+        let failed = Failed { status, attempts: Some(attempts), ..Failed::new(&job.key, *turn, error) };
         self.lines.run.answers.refuse((job.number, job.asked), json(&failed)?)?;
+        self.lines.run.refuse_later(job, job.asked)?;
         self.lines.hand_out()
     }
 }

@@ -22,7 +22,7 @@ use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
 use crate::run::job::{Job, JobKey};
 use crate::run::options::Room;
 use crate::run::read_ahead::read_ahead;
-use crate::run::{RunAnswers, RunOptions};
+use crate::run::{Place, RunAnswers, RunOptions};
 use crate::stop::Trimmer;
 
 /// What answers lines.
@@ -97,6 +97,13 @@ pub(super) struct Failed<'a> {
     /// How often the server was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) attempts: Option<u32>,
+}
+
+impl<'a> Failed<'a> {
+    pub(super) fn new(key: &'a JobKey, turn: Option<usize>, error: String) -> Self {
+        let JobKey { id, repeat, columns, .. } = key;
+        Self { id, repeat: *repeat, turn, columns: columns.as_deref(), error, status: None, attempts: None }
+    }
 }
 
 /// A run on its way.
@@ -231,18 +238,30 @@ impl Run<'_> {
     }
 
     /// Records a line or turn without a prompt. Breaks off with the error if that ends the run.
-    pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<Error>> {
+    pub(super) fn refuse(
+        &mut self,
+        place: Place,
+        key: &JobKey,
+        turn: Option<usize>,
+        error: Error,
+    ) -> Result<ControlFlow<Error>> {
         if self.runner.options.stop_at_error || error.concerns_every_prompt() {
             return Ok(ControlFlow::Break(error));
         }
         let _ = (self.watch)(RunEvent::Refused(&error))?;
-        // After the existing answers.
-        let JobKey { id, repeat, columns, .. } = key;
         let error = error.display_with(&self.runner.options.setting_name).to_string();
-        let columns = columns.as_deref();
-        let failed = Failed { id, repeat: *repeat, turn: None, columns, error, status: None, attempts: None };
-        self.answers.refuse((number, asked + 1), json(&failed)?)?;
+        self.answers.refuse(place, json(&Failed::new(key, turn, error))?)?;
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Records that the prompts after this one are not asked: each of them counts as one without an answer.
+    pub(super) fn refuse_later(&mut self, job: &Job, failed: u64) -> Result<()> {
+        let before = job.turn.map_or_else(|| "the prompt before it".to_owned(), |turn| format!("turn {turn}"));
+        for (place, turn) in (failed + 1..).zip(job.later_turns()) {
+            let error = format!("not asked, because {before} has no answer");
+            self.answers.refuse((job.number, place), json(&Failed::new(&job.key, turn, error))?)?;
+        }
+        Ok(())
     }
 }
 

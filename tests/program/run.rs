@@ -254,6 +254,7 @@ mod with_an_engine {
         let ids: Vec<_> = out.iter().map(|line| line["id"].as_u64().expect("a number")).collect();
         assert_eq!(ids, [0, 0, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 6, 6, 6]);
         assert!(out[1]["error"].as_str().is_some_and(|error| error.contains("tokens")), "{}", out[1]);
+        assert_eq!(out[1]["turn"], 1);
     }
 
     fn a_run_that_is_stopped_waits_for_no_input() {

@@ -21,6 +21,7 @@ pub(crate) fn tests() -> Tests {
         a_server_that_comes_back_is_waited_for,
         a_dead_server_ends_the_run_with_its_journal_whole,
         what_a_server_refuses_is_an_error_in_place_of_an_answer,
+        a_dialogue_that_fails_has_an_error_for_each_turn_that_is_left,
         another_tokenizer_is_found_before_the_first_request,
         a_server_of_another_kind_is_found_at_the_first_request,
         another_model_is_not_resumed,
@@ -225,6 +226,59 @@ fn what_a_server_refuses_is_an_error_in_place_of_an_answer() {
     assert!(read(folder.path(), "out") == expected);
     assert_eq!(mended.requests.lock().expect("nobody panicked").len(), 2);
     assert!(!folder.path().join("out.partial").exists());
+}
+
+fn a_dialogue_that_fails_has_an_error_for_each_turn_that_is_left() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let row = "{\"question\": [\"What?\", \"Why?\", \"And?\", \"So?\"], \"answer\": [\"a\", \"b\", \"c\", \"d\"]}\n";
+    write(folder.path(), "rows.jsonl", &row.repeat(4));
+    write(folder.path(), "d.toml", DIALOGUES);
+    let dataset = ["-d", "d.toml", "--keep", "answer", "--concurrency", "1", "--retries", "0", "rows.jsonl"];
+    let expected = undisturbed(folder.path(), &dataset);
+    let failing = FakeServer::start(|_, body| match body["request_id"].as_str() {
+        Some("1-2" | "3-4") => Does::Refuse400,
+        _ => Does::Answer,
+    });
+    let failed = output(folder.path(), &args(&failing.url(), &dataset));
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    assert!(stderr(&failed).contains("4 turns of 2 rows without an answer"), "{}", stderr(&failed));
+    let out = read(folder.path(), "out");
+    let answers = lines(&out);
+    let of: Vec<_> = answers.iter().map(|answer| (answer["id"].as_u64(), answer["turn"].as_u64())).collect();
+    assert_eq!(of, (0..16).map(|i| (Some(i / 4), Some(i % 4))).collect::<Vec<_>>());
+    let errors: Vec<_> = answers.iter().filter_map(|answer| Some((&answer["turn"], answer["error"].as_str()?))).collect();
+    let (refused, later) =
+        ("the server answered 400: the prompt is not welcome", "not asked, because turn 1 has no answer");
+    assert_eq!(errors, [(&1.into(), refused), (&2.into(), later), (&3.into(), later), (&3.into(), refused)]);
+    std::fs::rename(folder.path().join("out"), folder.path().join("failed.jsonl")).expect("it is there");
+    let scored = output(folder.path(), &["score", "--reference", "answer", "failed.jsonl"]);
+    assert_eq!(stdout(&scored).lines().last().and_then(|line| line.split_whitespace().nth(1)), Some("16"));
+    // Wherever the journal ends, the turns that are left have their errors.
+    let journal = read(folder.path(), "out.partial");
+    for end in (0..journal.len()).filter(|i| journal[*i] == b'\n').map(|i| i + 1) {
+        std::fs::write(folder.path().join("out.partial"), &journal[..end]).expect("written");
+        let ran = output(folder.path(), &args(&failing.url(), &[&dataset[..], &["--resume"]].concat()));
+        assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+        assert!(stderr(&ran).contains("4 turns of 2 rows without an answer"), "{}", stderr(&ran));
+        assert!(read(folder.path(), "out") == out, "cut at byte {end}");
+        std::fs::remove_file(folder.path().join("out")).expect("it is there");
+    }
+    // The turn that failed answers now, and the one after it fails.
+    let other = FakeServer::start(|_, body| match body["request_id"].as_str() {
+        Some("1-3") => Does::Refuse400,
+        _ => Does::Answer,
+    });
+    let again = [&dataset[..], &["--resume", "--retry-errors"]].concat();
+    let ran = output(folder.path(), &args(&other.url(), &again));
+    assert!(stderr(&ran).contains("2 turns of 1 row without an answer"), "{}", stderr(&ran));
+    let answers = lines(&read(folder.path(), "out"));
+    assert_eq!((&answers[6]["error"], &answers[7]["error"]), (&refused.into(), &later.replace('1', "2").into()));
+    std::fs::remove_file(folder.path().join("out")).expect("it is there");
+    let mended = FakeServer::start(|_, _| Does::Answer);
+    let ran = output(folder.path(), &args(&mended.url(), &again));
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    assert!(read(folder.path(), "out") == expected);
+    assert_eq!(mended.requests.lock().expect("nobody panicked").len(), 2);
 }
 
 fn another_tokenizer_is_found_before_the_first_request() {

@@ -132,7 +132,18 @@ impl TurnPlan {
 
     /// Which of the model's turns is generated next, from 0.
     pub fn turn(&self) -> Option<usize> {
-        self.next.map(|next| (0..next).filter(|&i| self.dialogue.is_models(i)).count())
+        self.next.map(|next| self.number(next))
+    }
+
+    /// Which of the model's turns are generated after that one.
+    pub fn later_turns(&self) -> Vec<usize> {
+        let left = std::iter::successors(self.next, |turn| self.turn_after(*turn));
+        left.skip(1).map(|turn| self.number(turn)).collect()
+    }
+
+    /// How many turns the model has before this message.
+    fn number(&self, message: usize) -> usize {
+        (0..message).filter(|&i| self.dialogue.is_models(i)).count()
     }
 
     /// How many turns the model has in the dialogue, generated or not.

@@ -14,11 +14,13 @@ use crate::run::journal::{Entry, Journal, KnownLine, damaged};
 /// The beginning of a journal.
 const BEGINNING: &[u8] = b"{\"metatok\":";
 
-/// How many rows and turns have an answer, and how many an error instead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How many answers there are, and how many errors instead.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) answers: u64,
     pub(crate) refused: u64,
+    /// How many rows have an error.
+    pub(crate) refused_rows: u64,
 }
 
 /// The contents of a journal when it is opened.
@@ -65,7 +67,7 @@ impl FoundJournal {
         match serde_json::from_str(line) {
             Ok(Entry::Answer { place, is_refused, .. }) => {
                 let before = known.insert(place, KnownLine { start, is_refused });
-                place.0 >= *rows && before.is_none_or(|before| before.is_refused && !is_refused)
+                place.0 >= *rows && before.is_none_or(|before| before.is_refused)
             }
             Ok(Entry::Rows(done)) => done > std::mem::replace(rows, done),
             Ok(Entry::Reopened(first)) => first < std::mem::replace(rows, first),
@@ -76,8 +78,10 @@ impl FoundJournal {
     /// How many answers and errors it has.
     pub(crate) fn counts(&self) -> Counts {
         let known = &self.journal.known;
-        let refused = known.values().filter(|line| line.is_refused).count();
-        Counts { answers: (known.len() - refused) as u64, refused: refused as u64 }
+        let mut rows: Vec<u64> = known.iter().filter(|(_, line)| line.is_refused).map(|((row, _), _)| *row).collect();
+        let refused = rows.len();
+        rows.dedup();
+        Counts { answers: (known.len() - refused) as u64, refused: refused as u64, refused_rows: rows.len() as u64 }
     }
 
     /// How the fingerprint of the answers differs from this one.

@@ -71,15 +71,17 @@ impl Journal {
         Self { file, path, chain: Chain::default(), end: 0, rows: 0, known: Known::new() }
     }
 
-    /// Adds an answer, or an error instead of one. Returns false if it is already recorded. An answer replaces an
-    /// error.
+    /// Adds an answer, or an error instead of one. Returns false if there already was one. Only an error is replaced, by an
+    /// answer or another error.
     pub(crate) fn add(&mut self, place: Place, json: &RawValue, is_refused: bool) -> Result<bool> {
-        if self.known.get(&place).is_some_and(|known| is_refused || !known.is_refused) {
+        let known = self.known(place)?;
+        let is_kept = |known: &KnownAnswer| !known.is_refused || is_refused && known.json == json.get();
+        if known.as_ref().is_some_and(is_kept) {
             return Ok(false);
         }
         self.known.insert(place, KnownLine { start: self.end, is_refused });
         self.write_entry(&Entry::Answer { place, is_refused, json })?;
-        Ok(true)
+        Ok(known.is_none() || !is_refused)
     }
 
     /// A recorded answer of a row that is not done.
