@@ -6,6 +6,7 @@ use reqwest::header::CONTENT_TYPE;
 
 use crate::client::failure::Failure;
 use crate::client::http::Http;
+use crate::client::message::status_in;
 use crate::client::sse::Events;
 use crate::client::streamed::StreamedAnswer;
 use crate::server::Protocol;
@@ -104,9 +105,11 @@ impl Reading<'_> {
         };
         let answer = &mut self.attempted.answer;
         let event = self.protocol.event(data).map_err(|error| no_answer(&error))?;
+        if let Some(error) = event.answer.as_ref().and_then(|event| event.error).filter(|_| !answer.is_finished()) {
+            return Err(self.error_event(error.get(), data));
+        }
         answer.take(event).map_err(|error| no_answer(&error))?;
-        let has_begun = answer.token_ids.is_some() || answer.text.is_some();
-        if has_begun && self.attempted.to_first_token.is_zero() {
+        if answer.has_begun() && self.attempted.to_first_token.is_zero() {
             self.attempted.to_first_token = self.started.elapsed();
         }
         self.check_sizes()?;
@@ -134,7 +137,7 @@ impl Reading<'_> {
         let answer = &self.attempted.answer;
         if let Some(reason) = answer.given_up() {
             let message = self.http.secrets().message_in(data).map_or(String::new(), |message| format!(": {message}"));
-            return Err(Failure::Broken(format!("the server ended the answer with {reason:?}{message}")));
+            return Err(self.failed(data, format!("the server ended the answer with {reason:?}{message}")));
         }
         if self.is_stream && self.protocol.omits_ids && answer.lacks_ids() {
             return Err(Failure::OmittedIds);
@@ -142,13 +145,31 @@ impl Reading<'_> {
         Ok(())
     }
 
+    /// The failure that an event says is one, in place of an answer or in the midst of it.
+    fn error_event(&self, error: &str, data: &str) -> Failure {
+        let message = self.http.secrets().message(data);
+        let may_refuse = self.protocol.refuses_in_stream && error.starts_with('{');
+        if may_refuse && !self.attempted.answer.has_begun() && status_in(data).is_none() {
+            return Failure::Refused { status: None, message: format!("the server refused the request: {message}") };
+        }
+        self.failed(data, format!("the server broke off: {message}"))
+    }
+
+    /// A failure within an answer: what its status would mean for the whole answer, or one that may not come again.
+    fn failed(&self, data: &str, otherwise: String) -> Failure {
+        let answered = |status: u16| format!("the server answered {status}: {}", self.http.secrets().message(data));
+        match status_in(data) {
+            Some(status @ (408 | 429)) => {
+                Failure::Busy { status, retry_after: None, message: answered(status) }
+            }
+            Some(status @ 400..500) => Failure::Refused { status: Some(status), message: answered(status) },
+            _ => Failure::Broken(otherwise),
+        }
+    }
+
     /// Checks that the answer is complete.
     fn finish(mut self) -> Result<Attempted, Failure> {
         let answer = &self.attempted.answer;
-        if let Some(error) = &answer.error {
-            let message = self.http.secrets().message(error);
-            return Err(Failure::Broken(format!("the server broke off: {message}")));
-        }
         if !answer.is_finished() && !answer.has_stopped() {
             return Err(Failure::Broken("the answer was cut off: its stream ended early".into()));
         }

@@ -22,8 +22,8 @@ pub(super) enum Failure {
     Busy { status: u16, retry_after: Option<Duration>, message: String },
     /// No request to this address can succeed.
     Unusable(String),
-    /// The server rejects the request, and would again.
-    Refused { status: u16, message: String },
+    /// The server rejects the request, and would again. There is no status if it says so within an answer without one.
+    Refused { status: Option<u16>, message: String },
 }
 
 impl Failure {
@@ -43,7 +43,8 @@ impl Failure {
 
     pub(super) fn status(&self) -> Option<u16> {
         match self {
-            Self::Busy { status, .. } | Self::Refused { status, .. } => Some(*status),
+            Self::Busy { status, .. } => Some(*status),
+            Self::Refused { status, .. } => *status,
             Self::Down(_) | Self::Closed(_) | Self::Broken(_) | Self::OmittedIds | Self::Unusable(_) => None,
         }
     }

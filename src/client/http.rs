@@ -107,7 +107,7 @@ impl Http {
         let message = format!("the server answered {status}: {}", self.secrets.message(&text));
         Err(match status {
             408 | 429 | 500.. => Failure::Busy { status, retry_after, message },
-            _ => Failure::Refused { status, message },
+            _ => Failure::Refused { status: Some(status), message },
         })
     }
 

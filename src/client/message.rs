@@ -6,7 +6,24 @@ use crate::wording::shortened;
 const LONGEST: usize = 300;
 
 /// Where servers put their message in JSON.
-const PLACES: [&str; 5] = ["/error/message", "/message", "/detail", "/error", "/meta_info/finish_reason/message"];
+const PLACES: [&str; 6] = [
+    "/error/message",
+    "/choices/0/error/message",
+    "/message",
+    "/detail",
+    "/error",
+    "/meta_info/finish_reason/message",
+];
+
+/// Where they put the status of what went wrong within an answer, whose own status is 200.
+const STATUSES: [&str; 4] = ["/error/code", "/choices/0/error/code", "/code", "/meta_info/finish_reason/status_code"];
+
+/// The status in a server's JSON, if there is one.
+pub(super) fn status_in(text: &str) -> Option<u16> {
+    let json: serde_json::Value = serde_json::from_str(text).ok()?;
+    let status = STATUSES.iter().find_map(|place| json.pointer(place))?;
+    status.as_u64().and_then(|status| status.try_into().ok()).or_else(|| status.as_str()?.parse().ok())
+}
 
 /// What no message may repeat: keys, passwords and other values of headers.
 #[derive(Clone, Default)]
@@ -48,6 +65,20 @@ impl Secrets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statuses_of_servers() {
+        for (text, status) in [
+            (r#"{"error": {"message": "too long", "type": "BadRequestError", "code": 400}}"#, Some(400)),
+            (r#"{"object": "error", "message": "no", "code": "429"}"#, Some(429)),
+            (r#"{"meta_info": {"finish_reason": {"type": "abort", "status_code": 400}}}"#, Some(400)),
+            (r#"{"error": {"message": "no key", "code": "invalid_api_key"}}"#, None),
+            (r#"{"error": {"message": "too long"}}"#, None),
+            ("too long", None),
+        ] {
+            assert_eq!(status_in(text), status, "{text}");
+        }
+    }
 
     #[test]
     fn messages_of_servers() {

@@ -82,7 +82,7 @@ async fn look(http: &Http, protocol: &Protocol, until: Instant) -> std::result::
     let broken = |what: &str| Err(Failure::Broken(what.into()));
     match timeout_at(until.into(), http.get(protocol.health)).await {
         // A server without such a path is up.
-        Ok(Ok(_) | Err(Failure::Refused { status: 404 | 405, .. })) => {}
+        Ok(Ok(_) | Err(Failure::Refused { status: Some(404 | 405), .. })) => {}
         Ok(Err(failure)) => return Err(failure),
         Err(_) => return broken("the server does not answer"),
     }

@@ -231,7 +231,7 @@ impl Shared {
     /// Does what a failure asks for before the request is sent again; returns it if it is final.
     async fn recover(&self, failure: Failure, tries: &mut Tries) -> Option<FailedRequest> {
         let failure = match failure {
-            Failure::Refused { status: 404, message } if ready::lists_no_model(&self.http).await => {
+            Failure::Refused { status: Some(404), message } if ready::lists_no_model(&self.http).await => {
                 Failure::Down(message)
             }
             failure => failure,
@@ -260,7 +260,7 @@ impl Shared {
                 tokio::time::sleep(pause(tries.attempts, failure.retry_after())).await;
             }
             // Every other request would fail in the same way.
-            Failure::Refused { status: 401 | 403 | 404 | 405, message } => {
+            Failure::Refused { status: Some(401 | 403 | 404 | 405), message } => {
                 let Protocol { path, name, .. } = self.protocol;
                 self.gate.give_up(format!("{message}; the request went to {path}, the path of {name}"));
             }

@@ -14,8 +14,6 @@ pub(crate) struct StreamedAnswer {
     pub(crate) finish_reason: Option<String>,
     pub(crate) stop_reason: Option<StopReason>,
     pub(crate) usage: Usage,
-    /// The error that the server sent in place of an answer.
-    pub(crate) error: Option<String>,
     /// How many of the ids were checked for a stop.
     checked: usize,
 }
@@ -29,7 +27,6 @@ impl StreamedAnswer {
             finish_reason: None,
             stop_reason: None,
             usage: Usage::default(),
-            error: None,
             checked: 0,
         }
     }
@@ -43,11 +40,7 @@ impl StreamedAnswer {
         self.usage.completion_tokens = usage.completion_tokens.or(self.usage.completion_tokens);
         self.usage.cached_tokens = usage.cached_tokens.or(self.usage.cached_tokens);
         let Some(answer) = answer.filter(|_| self.finish_reason.is_none()) else { return Ok(()) };
-        let EngineAnswer { token_ids, text, finish_reason, stop_reason, error, .. } = answer;
-        if let Some(error) = error {
-            self.error = Some(error.get().to_owned());
-            return Ok(());
-        }
+        let EngineAnswer { token_ids, text, finish_reason, stop_reason, .. } = answer;
         let is_whole = match extent {
             Extent::Piece => false,
             Extent::Whole => true,
@@ -84,6 +77,11 @@ impl StreamedAnswer {
         }
         self.checked = ids.len();
         Ok(())
+    }
+
+    /// Whether anything of it has arrived.
+    pub(super) fn has_begun(&self) -> bool {
+        self.token_ids.is_some() || self.text.is_some()
     }
 
     /// Whether the server has ended it.

@@ -37,6 +37,7 @@ pub(super) const VLLM: Protocol = Protocol {
     max_tokens: "max_tokens",
     omits_ids: false,
     repeats_text: false,
+    refuses_in_stream: false,
     read,
     usage,
 };

@@ -159,6 +159,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     max_tokens: ENGINE.max_tokens,
     omits_ids: true,
     repeats_text: false,
+    refuses_in_stream: false,
     read,
     usage,
 };

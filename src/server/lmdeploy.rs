@@ -82,5 +82,6 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     descriptions: &[(MODELS, read_models)],
     max_tokens: ENGINE.max_tokens,
     repeats_text: false,
+    refuses_in_stream: false,
     ..sglang::PROTOCOL
 };

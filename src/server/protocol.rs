@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::input::from_json;
 use crate::server::EngineAnswer;
 use crate::server::keys::Keys;
+use crate::server::server_error;
 
 /// How to talk to a server over HTTP. A request is a line of the output form with this name.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Protocol {
     pub(crate) omits_ids: bool,
     /// Whether an event without ids has all of the text so far.
     pub(super) repeats_text: bool,
+    /// Whether a stream that begins with an object as the error, without a status, refuses the request.
+    pub(crate) refuses_in_stream: bool,
     /// Reads an event of a stream, like an answer.
     pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
     /// Reads the token counts of an event.
@@ -98,7 +101,7 @@ impl Protocol {
     /// an event.
     pub(crate) fn event<'a>(&self, data: &'a str) -> Result<StreamEvent<'a>> {
         let keys: Keys<'a> = from_json(data)?;
-        if let Some(error) = keys.raw("error") {
+        if let Some(error) = keys.raw("error").or_else(|| server_error::in_stream(&keys)) {
             let answer = Some(EngineAnswer { error: Some(error), ..EngineAnswer::default() });
             return Ok(StreamEvent { answer, usage: Usage::default(), extent: Extent::Piece });
         }

@@ -206,6 +206,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     max_tokens: ENGINE.max_tokens,
     omits_ids: false,
     repeats_text: true,
+    refuses_in_stream: true,
     read,
     usage,
 };

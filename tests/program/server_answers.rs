@@ -17,6 +17,8 @@ pub(crate) fn tests() -> Tests {
         a_stream_is_read_however_it_is_written,
         answers_of_all_kinds_are_read,
         an_answer_that_the_server_gave_up_on_is_an_error,
+        what_is_refused_within_an_answer_is_not_asked_again,
+        errors_within_an_answer_keep_their_message,
         an_answer_without_end_is_an_error,
         several_answers_to_a_prompt_are_refused,
         stop_ids_that_nobody_finds_are_named
@@ -166,6 +168,64 @@ fn an_answer_that_the_server_gave_up_on_is_an_error() {
         assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
         let line = &lines(&ran)[0];
         assert_eq!((&line["error"], &line["attempts"]), (&message.into(), &2.into()));
+    }
+}
+
+/// A refusal within an answer is one of its row, as status 400 is, and no sign of a server that is dead.
+fn what_is_refused_within_an_answer_is_not_asked_again() {
+    let abort = json!({"type": "abort", "message": "too long", "status_code": 400});
+    for (engine, event, message, status) in [
+        ("sglang", json!({"error": {"message": "too long"}}), "the server refused the request: too long", Value::Null),
+        (
+            "sglang",
+            json!({"text": "", "output_ids": [], "meta_info": {"completion_tokens": 0, "finish_reason": abort}}),
+            "the server answered 400: too long",
+            400.into(),
+        ),
+        (
+            "vllm",
+            json!({"error": {"message": "too long", "type": "BadRequestError", "code": 400}}),
+            "the server answered 400: too long",
+            400.into(),
+        ),
+        (
+            "openai",
+            json!({"choices": [{"index": 0, "text": "", "error": {"message": "too long", "code": "422"}}]}),
+            "the server answered 422: too long",
+            422.into(),
+        ),
+    ] {
+        let path = if engine == "sglang" { "/generate" } else { "/v1/completions" };
+        let server = ScriptedServer::start(move |asked, to| match asked.path == path {
+            true => stream(to, std::slice::from_ref(&event)),
+            false => usual(asked, "m", to),
+        });
+        let ran = ran(&server, engine, 4, &["--retries", "3", "--max-consecutive-errors", "2"]);
+        assert_eq!(ran.status.code(), Some(1), "{engine}: {}", stderr(&ran));
+        let lines = lines(&ran);
+        assert_eq!((lines.len(), server.bodies(path).len()), (4, 4), "{engine}: {}", stderr(&ran));
+        assert_eq!((&lines[3]["error"], &lines[3]["status"], &lines[3]["attempts"]), (&message.into(), &status, &1.into()));
+    }
+}
+
+fn errors_within_an_answer_keep_their_message() {
+    let begun = json!({"text": "N", "output_ids": [45], "meta_info": {"completion_tokens": 1, "finish_reason": null}});
+    for (engine, events, message) in [
+        ("vllm", vec![json!({"object": "error", "message": "no worker", "code": 500})], "the server broke off: no worker"),
+        ("vllm", vec![json!({"detail": "no worker"})], "the server broke off: no worker"),
+        ("openai", vec![json!({"error": "no worker"})], "the server broke off: no worker"),
+        ("sglang", vec![json!({"detail": "no worker"})], "the server broke off: no worker"),
+        ("sglang", vec![begun, json!({"error": {"message": "no worker"}})], "the server broke off: no worker"),
+    ] {
+        let path = if engine == "sglang" { "/generate" } else { "/v1/completions" };
+        let server = ScriptedServer::start(move |asked, to| match asked.path == path {
+            true if events.len() == 1 => respond(to, "200 OK", "Content-Type: application/json\r\n", &events[0].to_string()),
+            true => stream(to, &events),
+            false => usual(asked, "m", to),
+        });
+        let ran = ran(&server, engine, 1, &["--retries", "0"]);
+        assert_eq!(ran.status.code(), Some(1), "{engine}: {}", stderr(&ran));
+        assert_eq!(lines(&ran)[0]["error"], message, "{engine}");
     }
 }
 
