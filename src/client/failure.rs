@@ -36,6 +36,15 @@ impl Failure {
         }
     }
 
+    /// Whether the same request may be answered later. A server that lacks what is asked of it has not.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::Busy { status, .. } => *status != 501,
+            Self::Down(_) | Self::Closed(_) | Self::Broken(_) => true,
+            Self::OmittedIds | Self::Unusable(_) | Self::Refused { .. } => false,
+        }
+    }
+
     /// How long the server asks to wait.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         if let Self::Busy { retry_after, .. } = self { *retry_after } else { None }

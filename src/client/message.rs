@@ -6,14 +6,8 @@ use crate::wording::shortened;
 const LONGEST: usize = 300;
 
 /// Where servers put their message in JSON.
-const PLACES: [&str; 6] = [
-    "/error/message",
-    "/choices/0/error/message",
-    "/message",
-    "/detail",
-    "/error",
-    "/meta_info/finish_reason/message",
-];
+const PLACES: [&str; 6] =
+    ["/error/message", "/choices/0/error/message", "/message", "/detail", "/error", "/meta_info/finish_reason/message"];
 
 /// Where they put the status of what went wrong within an answer, whose own status is 200.
 const STATUSES: [&str; 4] = ["/error/code", "/choices/0/error/code", "/code", "/meta_info/finish_reason/status_code"];

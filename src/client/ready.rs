@@ -1,7 +1,6 @@
 //! Whether the server is up, what it serves, and whether it has the model's tokenizer: before the first request, and
 //! after an outage.
 
-use std::future::Future;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -114,10 +113,10 @@ impl Known {
         builder: &PromptBuilder,
         (name, patience): (Option<String>, Duration),
     ) -> Result<(Self, Vec<Warning>)> {
-        let describe = describe(http, protocol, name.as_deref());
-        let (served, unlisted) = in_time(http, patience, "what it serves", describe).await?;
+        let (served, unlisted) = described(http, protocol, name.as_deref(), patience).await?;
         let known = Self { protocol, builder: builder.clone(), served, name, patience };
-        let warning = in_time(http, patience, "how it tokenizes", known.compare(http, &known.served)).await??;
+        let tokens = known.tokens(http, &known.served).await?;
+        let warning = known.compare(http, &known.served, tokens)?;
         Ok((known, unlisted.into_iter().chain(warning).collect()))
     }
 
@@ -129,8 +128,7 @@ impl Known {
     /// How the server differs from what it was found to be; or why that cannot be found out now.
     pub(super) async fn difference(&self, http: &Http) -> std::result::Result<Option<String>, String> {
         let late = |error: Error| error.to_string();
-        let describe = describe(http, self.protocol, self.name.as_deref());
-        let (now, _) = in_time(http, self.patience, "what it serves", describe).await.map_err(late)?;
+        let (now, _) = described(http, self.protocol, self.name.as_deref(), self.patience).await.map_err(late)?;
         if self.served.model.is_some() && now.model.is_none() {
             return Err(format!("{} does not say yet what it serves", http.address()));
         }
@@ -139,16 +137,52 @@ impl Known {
                 format!("after the outage a different server answers: it served {before} before and serves {now} now");
             return Ok(Some(what));
         }
-        let compared =
-            in_time(http, self.patience, "how it tokenizes", self.compare(http, &now)).await.map_err(late)?;
-        Ok(compared.err().map(|error| format!("after the outage a different server answers: {error}")))
+        let tokens = self.tokens(http, &now).await.map_err(late)?;
+        Ok(self
+            .compare(http, &now, tokens)
+            .err()
+            .map(|error| format!("after the outage a different server answers: {error}")))
     }
 
-    /// Has the server tokenize a text, and compares the ids: with another tokenizer, ids mean something else.
+    /// The server's tokens of the sample, or why it gives none. What may pass is waited for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Engine`] if it does not pass.
+    async fn tokens(&self, http: &Http, served: &Served) -> Result<std::result::Result<Vec<TokenId>, String>> {
+        let model = self.name.as_ref().or(served.model.as_ref());
+        let until = Instant::now() + self.patience;
+        let mut pause = Duration::from_millis(100);
+        let mut failed = None;
+        while let Ok(tokens) = timeout_at(until.into(), tokenize(http, self.protocol, model)).await {
+            let failure = match tokens {
+                Ok(tokens) => return Ok(tokens),
+                Err(failure) => failure,
+            };
+            let wait = failure.retry_after().unwrap_or_default().max(pause);
+            failed = Some(failure.message());
+            tokio::time::sleep_until((Instant::now() + wait).min(until).into()).await;
+            pause = (pause * 2).min(Duration::from_secs(2));
+        }
+        let waited = format!("; waited {}", seconds(self.patience));
+        match failed {
+            // Where there is no such path, some answer 500.
+            Some(why) if !self.protocol.tokenize.is_certain => Ok(Err(why + &waited)),
+            Some(why) => Err(not_ready(http, &format!("it does not say how it tokenizes: {why}{waited}"))),
+            None => Err(not_ready(http, &format!("it does not say how it tokenizes{waited}"))),
+        }
+    }
+
+    /// Compares the server's tokens of the sample with those of the tokenizer here: with another one, ids mean something
+    /// else.
     ///
     /// # Errors
     /// [`ErrorKind::Engine`] with both, if they differ.
-    async fn compare(&self, http: &Http, served: &Served) -> Result<Option<Warning>> {
+    fn compare(
+        &self,
+        http: &Http,
+        served: &Served,
+        tokens: std::result::Result<Vec<TokenId>, String>,
+    ) -> Result<Option<Warning>> {
         let ours = self.builder.tokenizer().vocab_size();
         if let Some(theirs) = served.vocab_size.filter(|theirs| *theirs < ours) {
             let what = format!(
@@ -156,7 +190,7 @@ impl Known {
             );
             return Err(Error::from(ErrorKind::Engine(what)).at(http.address()));
         }
-        let theirs = match tokenize(http, self.protocol, self.name.as_ref().or(served.model.as_ref())).await {
+        let theirs = match tokens {
             Ok(tokens) => tokens,
             Err(why) => {
                 let what = format!("the tokenizer of {} was not compared with the one here: {why}", http.address());
@@ -168,10 +202,15 @@ impl Known {
     }
 }
 
-/// What a check finds, if it does not take too long.
-async fn in_time<T>(http: &Http, patience: Duration, what: &str, check: impl Future<Output = T>) -> Result<T> {
-    let late = || not_ready(http, &format!("it does not say {what}; waited {}", seconds(patience)));
-    timeout(patience, check).await.map_err(|_| late())
+/// What the server says of itself, if it does not take too long.
+async fn described(
+    http: &Http,
+    protocol: &Protocol,
+    name: Option<&str>,
+    patience: Duration,
+) -> Result<(Served, Option<Warning>)> {
+    let late = |_| not_ready(http, &format!("it does not say what it serves; waited {}", seconds(patience)));
+    timeout(patience, describe(http, protocol, name)).await.map_err(late)
 }
 
 /// The server's description of itself, if it has one. If it lists models, but none of the user's name, there is a warning,
@@ -220,12 +259,15 @@ fn differing(before: &Served, now: &Served) -> Option<(String, String)> {
         .or_else(|| both(size(before), size(now)))
 }
 
-/// The server's tokens of the sample; or why there are none.
+/// The server's tokens of the sample, or why it gives none.
+///
+/// # Errors
+/// What may pass: a server that is busy, or a connection that broke.
 async fn tokenize(
     http: &Http,
     protocol: &Protocol,
     model: Option<&String>,
-) -> std::result::Result<Vec<TokenId>, String> {
+) -> std::result::Result<std::result::Result<Vec<TokenId>, String>, Failure> {
     #[derive(Deserialize)]
     struct Tokenized {
         #[serde(alias = "input_ids")]
@@ -233,14 +275,17 @@ async fn tokenize(
     }
 
     let body = (protocol.tokenize.body)(SAMPLE, model.map(String::as_str));
-    let response = http.post(protocol.tokenize.path, body.to_string().into_bytes()).await;
-    let mut response = response.map_err(Failure::message)?;
-    let bytes = http.body(&mut response, LARGEST).await.unwrap_or_default();
-    match serde_json::from_slice(&bytes) {
+    let mut response = match http.post(protocol.tokenize.path, body.to_string().into_bytes()).await {
+        Ok(response) => response,
+        Err(failure) if failure.may_pass() => return Err(failure),
+        Err(failure) => return Ok(Err(failure.message())),
+    };
+    let bytes = http.body(&mut response, LARGEST).await?;
+    Ok(match serde_json::from_slice(&bytes) {
         Ok(Tokenized { tokens }) if tokens.is_empty() => Err("it returned no tokens for a text".into()),
         Ok(Tokenized { tokens }) => Ok(tokens),
         Err(_) => Err("its answer has no \"tokens\"".into()),
-    }
+    })
 }
 
 fn other_tokenizer(ours: &[TokenId], theirs: &[TokenId]) -> Error {

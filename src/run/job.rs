@@ -157,7 +157,8 @@ impl Job {
         let (ask, conversation) = match &mut self.prompts {
             Prompts::Conversation(conversation) => {
                 let Some(conversation) = conversation.take() else { return Ok(None) };
-                let Fitted { prompt, truncated, conversation: rest } = builder.build_within(&conversation, &of_prompt)?;
+                let Fitted { prompt, truncated, conversation: rest } =
+                    builder.build_within(&conversation, &of_prompt)?;
                 let max_new_tokens = limit(None, &prompt);
                 (Ask { turn: None, max_new_tokens, truncated, prompt }, rest.unwrap_or(conversation))
             }

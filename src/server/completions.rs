@@ -32,6 +32,7 @@ pub(super) const VLLM: Protocol = Protocol {
     tokenize: Tokenize {
         path: "/tokenize",
         body: |text, model| json!({"model": model, "prompt": text, "add_special_tokens": false}),
+        is_certain: true,
     },
     descriptions: &[(MODELS, read_models)],
     max_tokens: "max_tokens",

@@ -154,6 +154,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     tokenize: Tokenize {
         path: "/tokenize",
         body: |text, _| json!({"content": text, "add_special": false, "parse_special": false}),
+        is_certain: true,
     },
     descriptions: &[(MODELS, read_models), ("/props", read_props)],
     max_tokens: ENGINE.max_tokens,

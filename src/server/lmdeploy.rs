@@ -78,7 +78,11 @@ impl LineSink for Lmdeploy {
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "lmdeploy",
     form: "lmdeploy",
-    tokenize: Tokenize { path: "/v1/encode", body: |text, _| json!({"input": text, "add_bos": false}) },
+    tokenize: Tokenize {
+        path: "/v1/encode",
+        body: |text, _| json!({"input": text, "add_bos": false}),
+        is_certain: true,
+    },
     descriptions: &[(MODELS, read_models)],
     max_tokens: ENGINE.max_tokens,
     repeats_text: false,

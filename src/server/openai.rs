@@ -92,6 +92,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     tokenize: Tokenize {
         path: "/tokenize",
         body: |text, model| json!({"model": model, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false}),
+        is_certain: false,
     },
     ..completions::VLLM
 };

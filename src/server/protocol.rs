@@ -48,6 +48,8 @@ pub(crate) type Description = (&'static str, fn(&Value, &mut Served));
 pub(crate) struct Tokenize {
     pub(crate) path: &'static str,
     pub(crate) body: fn(text: &str, model: Option<&str>) -> Value,
+    /// Whether every server of this kind can.
+    pub(crate) is_certain: bool,
 }
 
 /// A server's description of itself.

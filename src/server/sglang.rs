@@ -201,6 +201,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     tokenize: Tokenize {
         path: "/tokenize",
         body: |text, model| json!({"model": model, "prompt": text, "add_special_tokens": false}),
+        is_certain: true,
     },
     descriptions: &[(MODELS, read_models), ("/get_server_info", read_server_info)],
     max_tokens: ENGINE.max_tokens,

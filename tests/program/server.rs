@@ -246,7 +246,8 @@ fn a_dialogue_that_fails_has_an_error_for_each_turn_that_is_left() {
     let answers = lines(&out);
     let of: Vec<_> = answers.iter().map(|answer| (answer["id"].as_u64(), answer["turn"].as_u64())).collect();
     assert_eq!(of, (0..16).map(|i| (Some(i / 4), Some(i % 4))).collect::<Vec<_>>());
-    let errors: Vec<_> = answers.iter().filter_map(|answer| Some((&answer["turn"], answer["error"].as_str()?))).collect();
+    let errors: Vec<_> =
+        answers.iter().filter_map(|answer| Some((&answer["turn"], answer["error"].as_str()?))).collect();
     let (refused, later) =
         ("the server answered 400: the prompt is not welcome", "not asked, because turn 1 has no answer");
     assert_eq!(errors, [(&1.into(), refused), (&2.into(), later), (&3.into(), later), (&3.into(), refused)]);

@@ -204,14 +204,21 @@ fn what_is_refused_within_an_answer_is_not_asked_again() {
         assert_eq!(ran.status.code(), Some(1), "{engine}: {}", stderr(&ran));
         let lines = lines(&ran);
         assert_eq!((lines.len(), server.bodies(path).len()), (4, 4), "{engine}: {}", stderr(&ran));
-        assert_eq!((&lines[3]["error"], &lines[3]["status"], &lines[3]["attempts"]), (&message.into(), &status, &1.into()));
+        assert_eq!(
+            (&lines[3]["error"], &lines[3]["status"], &lines[3]["attempts"]),
+            (&message.into(), &status, &1.into())
+        );
     }
 }
 
 fn errors_within_an_answer_keep_their_message() {
     let begun = json!({"text": "N", "output_ids": [45], "meta_info": {"completion_tokens": 1, "finish_reason": null}});
     for (engine, events, message) in [
-        ("vllm", vec![json!({"object": "error", "message": "no worker", "code": 500})], "the server broke off: no worker"),
+        (
+            "vllm",
+            vec![json!({"object": "error", "message": "no worker", "code": 500})],
+            "the server broke off: no worker",
+        ),
         ("vllm", vec![json!({"detail": "no worker"})], "the server broke off: no worker"),
         ("openai", vec![json!({"error": "no worker"})], "the server broke off: no worker"),
         ("sglang", vec![json!({"detail": "no worker"})], "the server broke off: no worker"),
@@ -219,7 +226,9 @@ fn errors_within_an_answer_keep_their_message() {
     ] {
         let path = if engine == "sglang" { "/generate" } else { "/v1/completions" };
         let server = ScriptedServer::start(move |asked, to| match asked.path == path {
-            true if events.len() == 1 => respond(to, "200 OK", "Content-Type: application/json\r\n", &events[0].to_string()),
+            true if events.len() == 1 => {
+                respond(to, "200 OK", "Content-Type: application/json\r\n", &events[0].to_string())
+            }
             true => stream(to, &events),
             false => usual(asked, "m", to),
         });

@@ -231,7 +231,8 @@ fn what_is_shortened_leaves_room_for_an_answer() {
         let said = stderr(&ran);
         assert_eq!(ran.status.code(), Some(0), "{said}");
         assert!(said.contains("note: 1 prompt was truncated\n"), "{said}");
-        let shortened = stdout(&ran).lines().last().map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"));
+        let shortened =
+            stdout(&ran).lines().last().map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"));
         let truncated = &shortened.expect("it is answered")["truncated"];
         assert!(truncated["from"].as_u64() > truncated["to"].as_u64(), "{truncated}");
         let to = truncated["to"].as_u64().expect("a number");

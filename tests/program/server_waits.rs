@@ -22,6 +22,7 @@ pub(crate) fn tests() -> Tests {
         a_server_that_always_has_too_many_ends_it,
         long_waits_are_said,
         a_server_that_is_never_ready_is_given_up_in_time,
+        a_server_that_does_not_tokenize_yet_is_asked_again,
         refused_rows_are_no_sign_of_a_dead_server
     ]
 }
@@ -99,7 +100,10 @@ fn the_model_that_is_asked_for_must_be_the_same() {
     let model = |name: &str, context: usize| json!({"id": name, "max_model_len": context});
     for (after, expected) in [
         (json!([model("c", 9), model("b", 1024)]), None),
-        (json!([model("a", 512), model("b", 99)]), Some("it served a context of 1024 before and serves a context of 99")),
+        (
+            json!([model("a", 512), model("b", 99)]),
+            Some("it served a context of 1024 before and serves a context of 99"),
+        ),
         (json!([model("a", 512)]), Some("it served \"b\" before and serves \"a\" now")),
     ] {
         let folder = folder(60);
@@ -228,6 +232,34 @@ fn a_server_that_is_never_ready_is_given_up_in_time() {
         assert_eq!(ran.status.code(), Some(2), "{}", stderr(&ran));
         assert!(stderr(&ran).ends_with(expected), "{silent}: {}", stderr(&ran));
         assert!(took > Duration::from_secs(1) && took < Duration::from_secs(6), "{silent}: {took:?}");
+    }
+}
+
+/// Only a server that cannot tokenize is taken without a look at its tokens.
+fn a_server_that_does_not_tokenize_yet_is_asked_again() {
+    let other = "the server has another tokenizer";
+    let waited = "busy; waited 3 seconds";
+    for (engine, first, then, code, expected) in [
+        ("vllm", "503 Service Unavailable", Some("{\"tokens\": [1, 2]}"), 2, other),
+        ("vllm", "429 Too Many Requests", Some("{\"tokens\": [1, 2]}"), 2, other),
+        ("vllm", "", Some("{\"tokens\": [1, 2]}"), 2, other),
+        ("vllm", "503 Service Unavailable", None, 2, waited),
+        ("openai", "500 Internal Server Error", None, 0, waited),
+        ("vllm", "404 Not Found", None, 0, "was not compared with the one here: the server answered 404"),
+        ("vllm", "501 Not Implemented", None, 0, "was not compared with the one here: the server answered 501"),
+    ] {
+        let server = ScriptedServer::start(move |asked, to| match (asked.path.as_str(), asked.number, then) {
+            ("/tokenize", 2.., Some(tokens)) => respond(to, "200 OK", "", tokens),
+            ("/tokenize", ..) if first.is_empty() => Ok(()),
+            ("/tokenize", ..) => respond(to, first, "", "busy"),
+            ("/v1/completions", ..) => stream(to, &[vllm_event(&[773, 1052], Some("stop"))]),
+            _ => usual(asked, "m", to),
+        });
+        let (folder, url) = (folder(1), server.url());
+        let args = ["run", "-m", "demo", "--url", &url, "--engine", engine, "--ready-timeout", "3", "in.jsonl"];
+        let ran = metatok(folder.path(), &args).output().expect("it runs");
+        assert_eq!(ran.status.code(), Some(code), "{first}: {}", stderr(&ran));
+        assert!(stderr(&ran).contains(expected), "{first}: {}", stderr(&ran));
     }
 }
 
