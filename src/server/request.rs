@@ -46,6 +46,9 @@ impl Requests {
     /// [`ErrorKind::Usage`] for options that the engine does not take, and for texts to score if it scores none.
     pub(super) fn new(engine: &'static EngineKeys, builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         options.check()?;
+        // Servers refuse options of a stream for an answer in one piece.
+        let stream = options.stream && options.params.get("stream").is_none_or(|stream| *stream == Value::Bool(true));
+        let options = RequestOptions { stream, ..options };
         check_model(engine, &options)?;
         check_params(engine, &options.params)?;
         let warnings = check_seed(engine, options.seed)?.into_iter().collect();

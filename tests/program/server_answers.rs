@@ -21,6 +21,7 @@ pub(crate) fn tests() -> Tests {
         errors_within_an_answer_keep_their_message,
         an_answer_without_end_is_an_error,
         several_answers_to_a_prompt_are_refused,
+        an_answer_in_one_piece_can_be_asked_for,
         stop_ids_that_nobody_finds_are_named
     ]
 }
@@ -287,6 +288,33 @@ fn several_answers_to_a_prompt_are_refused() {
         let ran = ran(&server, engine, 1, &["--param", param]);
         let is_named = stderr(&ran).contains("but a run takes one answer to each prompt; leave it out");
         assert_eq!((ran.status.code(), is_named), (Some(2), is_refused), "{param}: {}", stderr(&ran));
+    }
+}
+
+fn an_answer_in_one_piece_can_be_asked_for() {
+    for engine in ["vllm", "openai", "dynamo", "sglang", "llama-cpp", "lmdeploy"] {
+        let server = ScriptedServer::start(|asked, to| {
+            let is_whole = asked.body["stream"] == false && asked.body.get("stream_options").is_none();
+            match asked.path.as_str() {
+                "/v1/completions" | "/generate" | "/completion" if !is_whole => {
+                    respond(to, "400 Bad Request", "", &asked.body.to_string())
+                }
+                "/v1/completions" => respond(to, "200 OK", "", &vllm_event(&[773, 1052], Some("stop")).to_string()),
+                "/generate" => {
+                    let meta = json!({"finish_reason": {"type": "stop"}, "completion_tokens": 2});
+                    let answer = json!({"text": "", "output_ids": [773, 1052], "meta_info": meta});
+                    respond(to, "200 OK", "", &answer.to_string())
+                }
+                "/completion" => {
+                    let answer = json!({"content": "", "tokens": [773, 1052], "stop": true, "stop_type": "eos"});
+                    respond(to, "200 OK", "", &answer.to_string())
+                }
+                _ => usual(asked, "m", to),
+            }
+        });
+        let ran = ran(&server, engine, 1, &["--param", "stream=false", "--retries", "0"]);
+        assert_eq!(ran.status.code(), Some(0), "{engine}: {}{}", stderr(&ran), stdout(&ran));
+        assert_eq!(lines(&ran)[0]["token_ids"], json!([773]), "{engine}");
     }
 }
 
