@@ -1,8 +1,10 @@
 //! The last number of a text, in a normalized form.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d{1,3}\b)?").expect("it is a regular expression")
@@ -10,6 +12,7 @@ static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The last number, without commas, a plus, and redundant zeros.
 pub(super) fn last(text: &str) -> Option<String> {
+    let text = &*with_ascii_digits(text);
     let found = NUMBERS.find_iter(text).last()?;
     let start = found.start() + start_of_last(found.as_str());
     let digits = plain(&text[start..found.end()].replace(',', ""));
@@ -21,6 +24,25 @@ pub(super) fn last(text: &str) -> Option<String> {
     };
     let sign = if number != "0" && is_negative(&text[..start]) { "-" } else { "" };
     Some(format!("{sign}{number}"))
+}
+
+/// A text with ASCII's digits in place of those of other scripts, which Python's `float` reads too.
+fn with_ascii_digits(text: &str) -> Cow<'_, str> {
+    let is_other = |c: char| !c.is_ascii() && is_decimal(c);
+    match text.contains(is_other) {
+        true => text.chars().map(|c| if is_other(c) { ascii_digit(c) } else { c }).collect::<String>().into(),
+        false => text.into(),
+    }
+}
+
+fn is_decimal(c: char) -> bool {
+    c.general_category() == GeneralCategory::DecimalNumber
+}
+
+/// The digits of a script follow one another from zero to nine, and those of the next style may follow them.
+fn ascii_digit(c: char) -> char {
+    let before = ('\0'..c).rev().take_while(|c| is_decimal(*c)).count();
+    char::from(b"0123456789"[before % 10])
 }
 
 /// A number without the exponent that it may have.
@@ -101,6 +123,10 @@ mod tests {
             ("3 - -2", "-2"),
             ("5%", "5"),
             ("from 3 to 4.", "4"),
+            ("答案是１８。", "18"),
+            ("−１,２３４.５0", "-1234.5"),
+            ("٤٢", "42"),
+            ("𝟏𝟗 or 𝟿", "9"),
         ] {
             assert_eq!(last(text).as_deref(), Some(number), "{text}");
         }
