@@ -16,6 +16,10 @@ const SEPARATORS: [char; 5] = ['/', ',', '&', '、', '，'];
 /// Words after a label which is not the intended one, after `is` or `are`.
 const REJECTED: [&str; 6] = ["not", "wrong", "incorrect", "false", "no", "never"];
 
+/// Words that follow a label and not the English article `A`.
+const AFTER_LABEL: &str = "and are as at because but by can could does due for from has have he if in is it must nor not of on or \
+    since than that therefore though to was we when where which while with would";
+
 /// The label, by the first of these rules that finds one: one after `answer` and the like, the last of them, unless an
 /// alternative follows; one alone at the beginning; one in brackets or bold; the only one in the text. Labels that are
 /// called wrong do not count.
@@ -23,7 +27,7 @@ pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let mut found = standing_alone(text, labels);
     found.retain(|found| !is_rejected(text, found));
-    let announced = found.iter().rposition(|found| is_announced(&text[..found.at]));
+    let announced = found.iter().rposition(|found| is_announced(&text[..found.at]) && !is_article(text, found));
     if let Some(place) = announced
         && let Some(next) = found.get(place + 1)
         && next.label != found[place].label
@@ -134,9 +138,7 @@ fn is_marked(text: &str, found: &Found<'_>) -> bool {
 fn is_article(text: &str, found: &Found<'_>) -> bool {
     let next = text[found.end()..].strip_prefix(' ').unwrap_or_default();
     let word: &str = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    found.label == "A"
-        && word.starts_with(char::is_lowercase)
-        && !["and", "as", "because", "is", "or", "since"].contains(&word)
+    found.label == "A" && word.starts_with(char::is_lowercase) && !AFTER_LABEL.split(' ').any(|after| after == word)
 }
 
 /// The label, if all of them are the same.
@@ -163,6 +165,12 @@ mod tests {
             ("A whale is no fish.", None),
             ("A whale is a fish, so B", Some("B")),
             ("A is right", Some("A")),
+            ("Answer: A whale is a mammal, so B.", Some("B")),
+            ("Answer: A whale is a mammal.", None),
+            ("The answer is A, a mammal.", Some("A")),
+            ("The answer is A because it is one.", Some("A")),
+            ("The answer is A which is not B", Some("A")),
+            ("The answer: A\nwhale", Some("A")),
             ("Both A and B look right, but I take (C)", Some("C")),
             ("A or B", None),
             ("The answer is A or B", None),
