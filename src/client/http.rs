@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, Url};
+use rustls::CertificateError;
 use tokio::time::timeout;
 
 use crate::client::ClientOptions;
@@ -25,6 +26,12 @@ pub(super) struct Http {
     idle: Duration,
     secrets: Secrets,
 }
+
+/// How to have a certificate accepted.
+const TRUST: &str = "name a file with the certificate of its authority in the environment variable SSL_CERT_FILE";
+
+/// How long it may take to see whether an address speaks TLS.
+const LONGEST_LOOK: Duration = Duration::from_secs(5);
 
 /// How many bytes of an error are read.
 const LONGEST_ERROR: usize = 1 << 20;
@@ -46,17 +53,25 @@ impl Http {
         }
         // The process may already have a provider; that one is kept.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut client = reqwest::Client::builder()
-            .default_headers(headers)
-            .connect_timeout(Duration::from_secs(10))
-            .tcp_nodelay(true)
-            .pool_max_idle_per_host(usize::MAX)
-            // A redirect would send a prompt to another server.
-            .redirect(reqwest::redirect::Policy::none());
-        if is_this_machine(&base) {
-            client = client.no_proxy();
-        }
-        let client = client.build().map_err(|error| usage(format!("no connection can be made: {error}")))?;
+        let client = || {
+            let client = reqwest::Client::builder()
+                .default_headers(headers.clone())
+                .connect_timeout(Duration::from_secs(10))
+                .tcp_nodelay(true)
+                .pool_max_idle_per_host(usize::MAX)
+                // A redirect would send a prompt to another server.
+                .redirect(reqwest::redirect::Policy::none());
+            if is_this_machine(&base) { client.no_proxy() } else { client }
+        };
+        let client = match client().build() {
+            // Without the certificates of any authority on this machine, only TLS is impossible.
+            Err(_) if base.scheme() == "http" => client().tls_certs_only([]).build(),
+            built => built,
+        };
+        let client = client.map_err(|error| {
+            let what = format!("no connection can be made: {}", cause(&error));
+            ErrorKind::Usage(what).with_way_out(TRUST)
+        })?;
         let secrets = Secrets::new(secrets(options, &base));
         Ok(Self { client, base, idle: options.idle_timeout, secrets })
     }
@@ -156,18 +171,38 @@ impl Http {
         chunk.map_err(|error| Failure::Broken(format!("the answer was cut off: {}", cause(&error))))
     }
 
+    /// Whether this address of `http://` speaks TLS, so that it closes connections without a word.
+    pub(super) async fn needs_tls(&self, path: &str) -> bool {
+        let (mut url, port) = (self.url(path), self.base.port_or_known_default());
+        if self.base.scheme() != "http" || url.set_scheme("https").is_err() || url.set_port(port).is_err() {
+            return false;
+        }
+        match timeout(LONGEST_LOOK, self.client.get(url).send()).await {
+            Ok(Ok(_)) => true,
+            Ok(Err(error)) => matches!(tls_error(&error), Some(rustls::Error::InvalidCertificate(_))),
+            Err(_) => false,
+        }
+    }
+
     fn silent(&self) -> Failure {
         Failure::Broken(format!("the server sent nothing for {}", seconds(self.idle)))
     }
 
     fn failed(&self, error: &reqwest::Error) -> Failure {
-        let what = cause(error);
-        if speaks_no_tls(error) {
-            let what = format!("{} does not speak TLS ({what}); try http:// in place of https://", self.address());
-            return Failure::Unusable(what);
+        let (what, address) = (cause(error), self.address());
+        match tls_error(error) {
+            Some(rustls::Error::InvalidMessage(_)) => {
+                let what = format!("{address} does not speak TLS ({what}); try http:// in place of https://");
+                return Failure::Unusable(what);
+            }
+            Some(rustls::Error::InvalidCertificate(certificate)) => {
+                let way_out = if is_of_another(certificate) { String::new() } else { format!("; {TRUST}") };
+                return Failure::Unusable(format!("the certificate of {address} is not accepted: {what}{way_out}"));
+            }
+            _ => {}
         }
         if error.is_connect() {
-            Failure::Down(format!("{} accepts no connections: {what}", self.address()))
+            Failure::Down(format!("{address} accepts no connections: {what}"))
         } else {
             Failure::Closed(format!("the connection broke: {what}"))
         }
@@ -194,14 +229,24 @@ pub(super) fn seconds(time: Duration) -> String {
     counted(time.as_secs_f32(), "second")
 }
 
-/// Whether the server answered in plain text.
-fn speaks_no_tls(error: &(dyn std::error::Error + 'static)) -> bool {
-    if let Some(rustls::Error::InvalidMessage(_)) = error.downcast_ref() {
-        return true;
+/// What is wrong with TLS: a certificate, or that the server answered in plain text.
+fn tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
+    if let Some(error) = error.downcast_ref() {
+        return Some(error);
     }
     // Such an error names its cause's cause, not its cause.
     let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    inner.map(|inner| inner as _).or_else(|| error.source()).is_some_and(speaks_no_tls)
+    inner.map(|inner| inner as _).or_else(|| error.source()).and_then(tls_error)
+}
+
+/// Whether a certificate is for another name or another time, so that trusting its authority does not help.
+fn is_of_another(certificate: &CertificateError) -> bool {
+    use CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
+    };
+
+    matches!(certificate, Expired | NotValidYet | NotValidForName)
+        || matches!(certificate, ExpiredContext { .. } | NotValidYetContext { .. } | NotValidForNameContext { .. })
 }
 
 /// The innermost cause, which contains no address.
@@ -211,4 +256,72 @@ fn cause(error: &reqwest::Error) -> String {
         cause = inner;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+    use rustls::{ServerConfig, ServerConnection, Stream};
+
+    use super::*;
+
+    /// A certificate for 127.0.0.1 that no authority has signed, and its key.
+    const CERTIFICATE: &str = concat!(
+        "MIIBjjCCATOgAwIBAgIUcLI2kroEixpvP6sNq3BrpWoDLaMwCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2",
+        "MTEyODEwNTUwNFoYDzIxMjYxMTA0MTA1NTA0WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC",
+        "AAR/PVpmNx/hy4pgv+mauvPbNKptQxdj/6Udx42+97inWlAglSncD/52367/+Utt96FWJChW9toqHojZtqnAKt/0o2EwXzAdBgNV",
+        "HQ4EFgQUGCZXOG2D6EJULuZSyddob5uWM+gwHwYDVR0jBBgwFoAUGCZXOG2D6EJULuZSyddob5uWM+gwDwYDVR0RBAgwBocEfwAA",
+        "ATAMBgNVHRMBAf8EAjAAMAoGCCqGSM49BAMCA0kAMEYCIQCByUrGuca1TXcI0TkEeMNQn8VIj2ghj3n5VqDue2tgEAIhAMWP96Z5",
+        "d68kNYbS+L2UDB5qwO46U0PQQj0jFXCvCLer",
+    );
+    const KEY: &str = concat!(
+        "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpLVgWFNvjjWKYqZr72mA0f/g9WKKJ2iaa0b05C70nmehRANCAAR/",
+        "PVpmNx/hy4pgv+mauvPbNKptQxdj/6Udx42+97inWlAglSncD/52367/+Utt96FWJChW9toqHojZtqnAKt/0",
+    );
+
+    /// The port of a server that speaks TLS.
+    fn of_tls() -> u16 {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let bytes = |base64: &str| BASE64.decode(base64).expect("it is base64");
+        let (certificate, key) = (CertificateDer::from(bytes(CERTIFICATE)), PrivatePkcs8KeyDer::from(bytes(KEY)));
+        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate], key.into());
+        let config = Arc::new(config.expect("the key is the certificate's"));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let port = listener.local_addr().expect("it has one").port();
+        std::thread::spawn(move || {
+            for mut socket in listener.incoming().flatten() {
+                let mut connection = ServerConnection::new(Arc::clone(&config)).expect("it is set up");
+                let mut stream = Stream::new(&mut connection, &mut socket);
+                if stream.read(&mut [0; 9]).is_ok() {
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+                }
+            }
+        });
+        port
+    }
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it can be built")
+    }
+
+    #[test]
+    fn a_certificate_of_no_authority_is_not_accepted() {
+        let http = Http::new(&ClientOptions::new(format!("https://127.0.0.1:{}", of_tls()))).expect("it is an address");
+        let failure = runtime().block_on(http.get("/health")).expect_err("nobody signed it");
+        assert!(matches!(failure, Failure::Unusable(_)), "{failure:?}");
+        assert!(failure.message().ends_with(TRUST));
+    }
+
+    #[test]
+    fn an_address_that_needs_tls_is_recognised() {
+        let http = Http::new(&ClientOptions::new(format!("http://127.0.0.1:{}", of_tls()))).expect("it is an address");
+        assert!(runtime().block_on(http.get("/health")).is_err());
+        assert!(runtime().block_on(http.needs_tls("/health")));
+        let closed = Http::new(&ClientOptions::new("http://127.0.0.1:1")).expect("it is an address");
+        assert!(!runtime().block_on(closed.needs_tls("/health")));
+    }
 }

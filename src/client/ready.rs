@@ -55,12 +55,18 @@ pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration, n
     let started = Instant::now();
     let mut pause = Duration::from_millis(100);
     let mut is_said = false;
+    let mut is_looked_at = false;
     loop {
         let left = patience.saturating_sub(started.elapsed());
         let failure = match look(http, protocol, Instant::now() + left.max(pause)).await {
             Ok(()) => return Ok(()),
             Err(Failure::Refused { message, .. } | Failure::Unusable(message)) => {
                 return Err(not_ready(http, &message));
+            }
+            Err(Failure::Closed(what))
+                if !std::mem::replace(&mut is_looked_at, true) && http.needs_tls(protocol.health).await =>
+            {
+                return Err(not_ready(http, &format!("it speaks TLS ({what}); try https:// in place of http://")));
             }
             Err(failure) => failure.message(),
         };
