@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{ErrorKind, Result};
@@ -18,7 +19,14 @@ pub(crate) struct Asked {
     columns: Option<Box<RawValue>>,
     /// Whether its answer repeats the id.
     is_repeated: bool,
+    /// How many answers it asks for that come one by one.
+    count: usize,
+    /// Which of these, if there are several.
+    choice: Option<usize>,
 }
+
+/// More answers to one request than any server gives.
+const MOST_ANSWERS: usize = 1 << 16;
 
 /// The keys of a request's id, and whether servers repeat it in the answer.
 const IDS: [(&str, bool); 5] =
@@ -43,7 +51,33 @@ impl Asked {
             turn: keys.get_own("turn"),
             columns: keys.raw("columns").map(ToOwned::to_owned),
             is_repeated,
+            count: count(&keys),
+            choice: None,
         })
+    }
+
+    /// The same for each of the answers that come one by one.
+    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
+        let count = self.count;
+        (0..count).map(move |choice| Self { choice: (count > 1).then_some(choice), ..self.clone() })
+    }
+
+    /// Whether its answer is the first one, or the only one.
+    pub(crate) fn is_first(&self) -> bool {
+        self.choice.is_none_or(|choice| choice == 0)
+    }
+
+    /// Whether its answer is one of several, so that an answer that is not there shifts those of later requests.
+    pub(crate) fn is_one_of_several(&self) -> bool {
+        self.choice.is_some()
+    }
+
+    fn not_one_by_one(&self) -> crate::Error {
+        let what = format!(
+            "the request {} asks for {} answers, but this is not one of them, so those to the requests after it cannot be told",
+            self.id, self.count
+        );
+        ErrorKind::Invalid(what).with_way_out(WAY_OUT)
     }
 
     /// Gives the answers in its place what it says.
@@ -51,9 +85,17 @@ impl Asked {
     /// # Errors
     /// [`ErrorKind::Invalid`] if they answer another request.
     pub(crate) fn give<'a>(&'a self, answers: &mut [EngineAnswer<'a>]) -> Result<()> {
-        if let [EngineAnswer { choice: Some(1..), .. }] = answers {
+        if let Some(choice) = self.choice {
+            let [answer] = answers else { return Err(self.not_one_by_one()) };
+            let is_of_all = answer.error.is_some() && answer.finish_reason.is_none();
+            if is_of_all || answer.choice.is_some_and(|own| own != choice) {
+                return Err(self.not_one_by_one());
+            }
+            // Each of them has an id of its own.
+            (answer.choice, answer.id) = (Some(choice), None);
+        } else if let [EngineAnswer { choice: Some(1..), .. }] = answers {
             let what = "this is one of several answers to a request, which would each be taken for that of another";
-            return Err(ErrorKind::Invalid(what.into()).with_way_out("request one answer, or leave the requests out"));
+            return Err(ErrorKind::Invalid(what.into()).with_way_out(WAY_OUT));
         }
         for answer in answers {
             if let Some(own) = answer.id.as_ref().filter(|own| self.is_repeated && own.get() != self.id.get()) {
@@ -70,4 +112,20 @@ impl Asked {
         }
         Ok(())
     }
+}
+
+/// What is to be done where the answers to one request cannot be told from those to the next.
+const WAY_OUT: &str = "request one answer, or leave the requests out";
+
+/// How many answers a request asks for that are no choices of one object, but objects of their own.
+fn count(keys: &Keys<'_>) -> usize {
+    #[derive(Default, Deserialize)]
+    struct Sampling {
+        n: Option<usize>,
+    }
+
+    let is_sglang = keys.has("input_ids") || keys.has("text");
+    let sampling: Sampling = keys.get_own("sampling_params").filter(|_| is_sglang).unwrap_or_default();
+    let of_llama_cpp = || keys.get_own("n_cmpl").or_else(|| keys.get_own("n").filter(|_| keys.has("n_predict")));
+    sampling.n.or_else(of_llama_cpp).unwrap_or(1).clamp(1, MOST_ANSWERS)
 }

@@ -82,7 +82,8 @@ impl AnswerTrimmer {
             let Err(error) = record.and_then(|json| self.trim_into(&json, asked, &mut trimmed)) else { continue };
             let bytes = batch.bytes(line).unwrap_or_default().into_owned();
             // After what is no JSON, nobody knows to which requests the answers belong.
-            if asked.is_some() && serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
+            let is_json = || serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
+            if asked.is_some_and(|asked| asked.is_one_of_several() || !is_json()) {
                 trimmed.error = Some(batch.place(line).of_error(error));
                 return trimmed;
             }

@@ -31,7 +31,7 @@ impl Requests {
     pub(super) fn take(&mut self, answers: usize) -> Result<Vec<Asked>> {
         self.read(answers)?;
         let taken: Vec<_> = self.waiting.drain(..answers.min(self.waiting.len())).collect();
-        self.answered += taken.len();
+        self.answered += taken.iter().filter(|asked| asked.is_first()).count();
         Ok(taken)
     }
 
@@ -50,7 +50,10 @@ impl Requests {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        let what = format!("there are more requests than answers, which are only {}", self.answered);
+        let what = match self.waiting.front() {
+            Some(asked) if !asked.is_first() => "the last request asks for more answers than there are".to_owned(),
+            _ => format!("there are more requests than answers, which are only {}", self.answered),
+        };
         Err(ErrorKind::Invalid(what).with_way_out(WAY_OUT).at(Place::file(&self.name)))
     }
 
@@ -60,7 +63,7 @@ impl Requests {
             let Some(batch) = (self.batches)() else { break };
             for line in &batch.lines {
                 let asked = batch.raw(line, self.longest).and_then(|request| Asked::read(&request.json_line()?));
-                self.waiting.push_back(asked.map_err(|error| batch.place(line).of_error(error))?);
+                self.waiting.extend(asked.map_err(|error| batch.place(line).of_error(error))?.each());
             }
             if let Some(error) = batch.error {
                 return Err(error);
