@@ -10,7 +10,7 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// Chats longer than those that the meta template was compared on are written in another way.
-const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 9 * 9 else '?' }}\n{{ m.content }}\
+const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 40 + 41 else '?' }}\n{{ m.content }}\
                         <|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
 fn chat(messages: usize) -> String {
