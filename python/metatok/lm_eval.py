@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metatok import PromptBuilder
+from metatok import InputError, PromptBuilder
 
 
 class Built(str):
@@ -47,7 +47,9 @@ class Prompts:
     def __init__(self, *args: Any, metatok: Mapping[str, Any], **kwargs: Any) -> None:
         self._asking = PromptBuilder(**metatok, text=True)
         self._going_on = PromptBuilder(**metatok, text=True, continue_final_message=True)
-        self._scoring = PromptBuilder(**{**metatok, "mode": "ppl", "open_answer": True})
+        scoring = {**metatok, "mode": "ppl", "open_answer": True, "text": True}
+        self._scoring = PromptBuilder(**scoring)
+        self._scoring_begun = PromptBuilder(**scoring, continue_final_message=True)
         super().__init__(*args, **kwargs)
 
     def apply_chat_template(self, chat_history: Sequence[Mapping[str, Any]], add_generation_prompt: bool = True) -> Built:
@@ -93,14 +95,29 @@ class Prompts:
         """The ids of a context, and those of an answer to score, of which the text is one.
 
         As in the harness, white space at the end of the context is scored with the answer.
+
+        Raises:
+            InputError: the template does not write the answer as it is after the context.
         """
         if not isinstance(context, Built):
             return super()._encode_pair(context, continuation)  # type: ignore[misc, no-any-return]
-        messages, begun = context.messages, ""
+        messages, begun, builders = context.messages, "", [self._scoring]
         if context.has_begun:
             *messages, last = messages
-            begun = last["content"]
+            # Some templates leave out white space at its end.
+            begun = last["content"] if context.endswith(last["content"]) else last["content"].rstrip()
+            # Before an answer that is there, a template may write what it does not write before one to come, such as
+            # empty thoughts. Others leave out white space at an answer's end, which is scored.
+            builders = [self._scoring_begun, self._scoring]
         said = [*messages, {"role": "assistant", "content": begun + continuation}]
-        whole = self._scoring.build(said).tolist()
-        before = self._scoring._core.context_tokens(said, len(continuation.encode()))
-        return whole[:before], whole[before:]
+        written = ""
+        for builder in builders:
+            prompt = builder.build(said)
+            written = prompt.details["text"]
+            if written == context + continuation:
+                whole = prompt.tolist()
+                before = builder._core.context_tokens(said, len(continuation.encode()))
+                return whole[:before], whole[before:]
+        way_out = "leave out of it what the template leaves out"
+        what = f"the answer {continuation!r} cannot be scored: the template writes {written[-100:]!r} at the end, not {(context + continuation)[-100:]!r}"
+        raise InputError(f"{what}; {way_out}", "conversation", "input", way_out=way_out)

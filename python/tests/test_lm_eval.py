@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import pickle
 from typing import Any
@@ -108,6 +109,98 @@ def test_answers_are_scored_as_by_the_harness(model: Any, begun: str | None, ans
     # The harness, given the text alone.
     there = super(metatok.lm_eval.Prompts, model)._encode_pair(str(prompt), answer)
     assert len(continuation) == len(there[1]) and continuation == there[1] and context == there[0]
+
+
+#: As Qwen3's, it writes empty thoughts before an answer that is there; as Llama's, it trims.
+THINKS = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+    "{% if loop.last and m.role == 'assistant' %}<think>\n\n</think>\n\n{% endif %}{{ m.content | trim }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+
+
+class Scored:
+    """Notes what is scored, in place of scoring it."""
+
+    def _loglikelihood_tokens(self, requests: list[Any], **_: Any) -> list[tuple[float, bool]]:
+        self.scored = [(str(context) + answer, before, after) for (context, answer), before, after in requests]
+        return [(0.0, False)] * len(requests)
+
+
+class ScoredThere(Scored, huggingface.HFLM):  # type: ignore[misc, name-defined]
+    pass
+
+
+class ScoredHere(Scored, Model):
+    pass
+
+
+def with_template(_: pytest.FixtureRequest) -> tuple[Any, Any, dict[str, Any]]:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(DEMO))
+    tokenizer.chat_template = THINKS
+    return str(DEMO), tokenizer, {"tokenizer": "demo", "chat_template": THINKS}
+
+
+def with_qwen3(request: pytest.FixtureRequest) -> tuple[Any, Any, dict[str, Any]]:
+    transformers = pytest.importorskip("transformers")
+    folder = str(request.getfixturevalue("shared") / "tokenizers/qwen3")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2}
+    config = transformers.LlamaConfig(vocab_size=len(tokenizer) + 300, **sizes)
+    return transformers.LlamaForCausalLM(config), tokenizer, {"tokenizer": folder}
+
+
+def with_model_of_qwen3(request: pytest.FixtureRequest) -> tuple[Any, Any, dict[str, Any]]:
+    weights, tokenizer, arguments = with_qwen3(request)
+    return weights, tokenizer, {**arguments, "model": "qwen3"}
+
+
+@pytest.fixture(scope="module", params=[with_template, with_qwen3, with_model_of_qwen3])
+def pair(request: pytest.FixtureRequest) -> tuple[Any, Any]:
+    """The harness's own model and one with metatok's ids."""
+    weights, tokenizer, arguments = request.param(request)
+    given = {"pretrained": weights, "tokenizer": tokenizer, "device": "cpu"}
+    return ScoredThere(**given), ScoredHere(**given, metatok=arguments)
+
+
+@pytest.mark.parametrize("prefix", ["It is", "It is ", "It is\n", ""])
+def test_the_same_ids_are_scored_as_by_the_harness_alone(pair: tuple[Any, Any], tmp_path: pathlib.Path, prefix: str) -> None:
+    (tmp_path / "rows.jsonl").write_text(ROWS, encoding="utf-8")
+    target = "{{['Paris.', 'Rome.'].index(answer)}}"
+    task = TASK.format(rows=tmp_path / "rows.jsonl", kind="multiple_choice", metric="acc", target=target)
+    task += f"gen_prefix: {json.dumps(prefix)}\n" if prefix else ""
+    (tmp_path / "questions.yaml").write_text(task, encoding="utf-8")
+    manager = tasks.TaskManager(include_path=str(tmp_path), include_defaults=False)
+    for model in pair:
+        found = lm_eval.simple_evaluate(
+            model, tasks=["questions"], task_manager=manager, apply_chat_template=True, bootstrap_iters=0, log_samples=True
+        )
+        logged = [str(one[0]) + one[1] for row in found["samples"]["questions"] for one in row["arguments"]]
+        assert logged == [text for text, _, _ in model.scored]
+    there, here = pair
+    assert here.scored == there.scored and len(here.scored) == 4
+    assert ("<think>" in here.scored[0][0]) == bool(prefix)
+    for text, context, answer in here.scored:
+        assert here.tokenizer.decode(context + answer) == text
+
+
+@pytest.mark.parametrize(
+    ("begun", "answer"),
+    [("It is", " Mars"), ("It is", " Mars "), ("It is ", "Mars"), ("It is\n\n", "\nMars"), (" It is", " Mars"), (None, " Mars ")],
+)
+def test_what_is_scored_continues_the_prompt(pair: tuple[Any, Any], begun: str | None, answer: str) -> None:
+    _, here = pair
+    prompt = here.apply_chat_template(
+        [*QUESTION, *([{"role": "assistant", "content": begun}] if begun else [])], add_generation_prompt=begun is None
+    )
+    try:
+        context, scored = here._encode_pair(prompt, answer)
+    except metatok.InputError as error:
+        # A template that trims does not write this.
+        assert begun and answer.endswith(" ") and repr(answer) in str(error)
+        return
+    assert here.tokenizer.decode(context + scored) == str(prompt) + answer
 
 
 def test_control_tokens_in_a_question_stay_text_where_answers_are_scored(model: Any) -> None:
