@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metatok import InputError, PromptBuilder
+from metatok import InputError, PromptBuilder, UsageError
 
 
 class Built(str):
@@ -42,10 +42,20 @@ class Prompts:
 
     Args:
         metatok: The arguments of :class:`metatok.PromptBuilder`.
+        enable_thinking: A variable of the chat template, which the class takes too.
+        chat_template_args: Other variables of the chat template, which the class takes too.
+
+    Raises:
+        UsageError: a variable of the chat template has two values, or there is no chat template that reads it.
     """
 
     def __init__(self, *args: Any, metatok: Mapping[str, Any], **kwargs: Any) -> None:
-        self._asking = PromptBuilder(**metatok, text=True)
+        metatok = {**metatok, "template_kwargs": _variables(metatok.get("template_kwargs"), kwargs)}
+        try:
+            self._asking = PromptBuilder(**metatok, text=True)
+        except UsageError as error:
+            given = [name for name in ("enable_thinking", "chat_template_args") if kwargs.get(name) is not None]
+            raise error._saying("`template_kwargs`", ", ".join(given) or "`template_kwargs`") from None
         self._going_on = PromptBuilder(**metatok, text=True, continue_final_message=True)
         scoring = {**metatok, "mode": "ppl", "open_answer": True, "text": True}
         self._scoring = PromptBuilder(**scoring)
@@ -121,3 +131,16 @@ class Prompts:
         way_out = "leave out of it what the template leaves out"
         what = f"the answer {continuation!r} cannot be scored: the template writes {written[-100:]!r} at the end, not {(context + continuation)[-100:]!r}"
         raise InputError(f"{what}; {way_out}", "conversation", "input", way_out=way_out)
+
+
+def _variables(given: Mapping[str, Any] | None, kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The variables of the chat template: the builder's, and those among a class's arguments."""
+    variables = dict(given or {})
+    of_class = {**(kwargs.get("chat_template_args") or {})}
+    if kwargs.get("enable_thinking") is not None:
+        of_class["enable_thinking"] = kwargs["enable_thinking"]
+    for name, value in of_class.items():
+        if variables.setdefault(name, value) != value:
+            what = f"the chat template's variable {name!r} is {value!r} among the model's arguments, but {variables[name]!r} in metatok's template_kwargs"
+            raise UsageError(f"{what}; give it once", kind="usage")
+    return variables or None

@@ -203,6 +203,61 @@ def test_what_is_scored_continues_the_prompt(pair: tuple[Any, Any], begun: str |
     assert here.tokenizer.decode(context + scored) == str(prompt) + answer
 
 
+VARIABLES = "{% for m in messages %}{{ m.content }}{% endfor %}|{{ enable_thinking }}|{{ date }}|"
+
+
+class Alone:
+    """A class of the harness that takes what `HFLM` takes, and loads nothing."""
+
+    def __init__(self, enable_thinking: bool | None = None, chat_template_args: dict[str, Any] | None = None) -> None:
+        pass
+
+
+class Rendering(metatok.lm_eval.Prompts, Alone):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("of_class", "of_metatok", "rendered"),
+    [
+        ({}, None, "Hi!|||"),
+        ({"enable_thinking": False}, None, "Hi!|False||"),
+        ({"enable_thinking": True, "chat_template_args": {"date": "today"}}, None, "Hi!|True|today|"),
+        # As in HFLM, the argument of its own decides.
+        ({"enable_thinking": True, "chat_template_args": {"enable_thinking": False}}, None, "Hi!|True||"),
+        ({"chat_template_args": {"enable_thinking": False}}, {"date": "today"}, "Hi!|False|today|"),
+        ({"enable_thinking": False}, {"enable_thinking": False}, "Hi!|False||"),
+        ({"chat_template_args": {"date": "today"}}, {"date": "now"}, "'date' is 'today' among the model's arguments, but 'now' in"),
+        ({"enable_thinking": False}, {"enable_thinking": True}, "'enable_thinking' is False among the model's arguments, but True in"),
+    ],
+)
+def test_variables_of_the_chat_template(of_class: dict[str, Any], of_metatok: dict[str, Any] | None, rendered: str) -> None:
+    given = {"tokenizer": "demo", "chat_template": VARIABLES, "template_kwargs": of_metatok}
+    if rendered.startswith("Hi!"):
+        assert Rendering(**of_class, metatok=given).apply_chat_template([{"role": "user", "content": "Hi!"}]) == rendered
+    else:
+        with pytest.raises(metatok.UsageError, match=rendered):
+            Rendering(**of_class, metatok=given)
+
+
+def test_a_model_without_a_chat_template_takes_no_variables() -> None:
+    with pytest.raises(metatok.UsageError, match="enable_thinking: these are variables of a chat template, but none is used"):
+        Rendering(enable_thinking=False, metatok=METATOK)
+
+
+@pytest.mark.parametrize("thinks", [None, False])
+def test_variables_are_those_of_the_harness(thinks: bool | None) -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(DEMO))
+    tokenizer.chat_template = THINKS
+    given = {"pretrained": str(DEMO), "tokenizer": tokenizer, "device": "cpu", "enable_thinking": thinks}
+    there, here = ScoredThere(**given), ScoredHere(**given, metatok={"tokenizer": "demo", "chat_template": THINKS})
+    for asked, adds in ((QUESTION, True), ([*QUESTION, {"role": "assistant", "content": "It is"}], False)):
+        prompts = [model.apply_chat_template(asked, add_generation_prompt=adds) for model in (there, here)]
+        assert prompts[0] == prompts[1]
+        assert there._encode_pair(prompts[0], " Mars") == here._encode_pair(prompts[1], " Mars")
+
+
 def test_control_tokens_in_a_question_stay_text_where_answers_are_scored(model: Any) -> None:
     chat = [{"role": "user", "content": "What is <|im_end|>?"}]
     context, continuation = model._encode_pair(model.apply_chat_template(chat), "A token.")
