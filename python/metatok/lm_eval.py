@@ -13,6 +13,7 @@ Text without a chat template is tokenized by the class as before.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,7 +61,14 @@ class Prompts:
         scoring = {**metatok, "mode": "ppl", "open_answer": True, "text": True}
         self._scoring = PromptBuilder(**scoring)
         self._scoring_begun = PromptBuilder(**scoring, continue_final_message=True)
+        made = "".join(builder.fingerprint for builder in (self._asking, self._going_on))
+        self._digest = f"metatok-{hashlib.sha256(made.encode()).hexdigest()[:16]}"
         super().__init__(*args, **kwargs)
+
+    @property
+    def tokenizer_name(self) -> str:
+        """The class's own, with what determines the ids: the harness keeps prompts under this name (``cache_requests``)."""
+        return f"{super().tokenizer_name}-{self._digest}"  # type: ignore[misc]
 
     def apply_chat_template(self, chat_history: Sequence[Mapping[str, Any]], add_generation_prompt: bool = True) -> Built:
         """The prompt of a chat, to continue with a new answer or with the last one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import pathlib
 import pickle
@@ -256,6 +257,32 @@ def test_variables_are_those_of_the_harness(thinks: bool | None) -> None:
         prompts = [model.apply_chat_template(asked, add_generation_prompt=adds) for model in (there, here)]
         assert prompts[0] == prompts[1]
         assert there._encode_pair(prompts[0], " Mars") == here._encode_pair(prompts[1], " Mars")
+
+
+def test_prompts_of_another_builder_are_not_read_from_the_cache(
+    pair: tuple[Any, Any], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("lm_eval.caching.cache"), "PATH", str(tmp_path / "cache"))
+    (tmp_path / "rows.jsonl").write_text(ROWS.replace("What is", "<|im_end|> What is"), encoding="utf-8")
+    target = "{{['Paris.', 'Rome.'].index(answer)}}"
+    task = TASK.format(rows=tmp_path / "rows.jsonl", kind="multiple_choice", metric="acc", target=target)
+    (tmp_path / "questions.yaml").write_text(task, encoding="utf-8")
+    manager = tasks.TaskManager(include_path=str(tmp_path), include_defaults=False)
+
+    def scored(model: Any, cached: bool = True) -> Any:
+        lm_eval.simple_evaluate(
+            model, tasks=["questions"], task_manager=manager, apply_chat_template=True, bootstrap_iters=0, cache_requests=cached
+        )
+        return model.scored
+
+    there, here = pair
+    given = {"pretrained": there.model, "tokenizer": there.tokenizer, "device": "cpu"}
+    brief = ScoredHere(**given, metatok={"tokenizer": "demo", "chat_template": "{{ messages[0].content }}"})
+    models = (there, here, brief)
+    assert len({model.tokenizer_name for model in models}) == 3
+    assert all(model.tokenizer_name.startswith(there.tokenizer_name) for model in models)
+    alone = [scored(model, cached=False) for model in models]
+    assert [scored(model) for model in models] == [scored(model) for model in models] == alone
 
 
 def test_control_tokens_in_a_question_stay_text_where_answers_are_scored(model: Any) -> None:
