@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from metatok import _json, _metatok
 from metatok._limits import whole
 from metatok.answers import Completion
+from metatok.batch import Batch
 from metatok.builder import PromptBuilder
 from metatok.tokenizer import _listed
 
@@ -208,6 +209,11 @@ def generate_inputs(
     """
     limits = _room(max_seq_len, truncation, max_new_tokens)
     batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt", **limits)
+    return of_batch(builder, batch, max_new_tokens=max_new_tokens, device=device)
+
+
+def of_batch(builder: PromptBuilder, batch: Batch, *, max_new_tokens: int | None = None, device: Any = None) -> dict[str, Any]:
+    """The same of a batch of tensors that was built before."""
     tensors = {name: batch[name] if device is None else batch[name].to(device) for name in ("input_ids", "attention_mask")}
     ends = {"eos_token_id": list(builder.stop.token_ids)} if builder.stop.token_ids else {}
     return {

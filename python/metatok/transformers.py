@@ -90,7 +90,11 @@ def generate_ids(
     if not conversations:
         return []
     limits: dict[str, Any] = {"max_new_tokens": max_new_tokens, "max_seq_len": max_seq_len, "truncation": truncation}
-    inputs = generate_inputs(builder, conversations, device=model.device, **limits)
+    return of_inputs(model, builder, generate_inputs(builder, conversations, device=model.device, **limits), **kwargs)
+
+
+def of_inputs(model: Any, builder: PromptBuilder, inputs: dict[str, Any], **kwargs: Any) -> list[list[int]]:
+    """The ids that the model gives after those of :func:`metatok.engines.generate_inputs`."""
     length = inputs["input_ids"].shape[1]
     if builder.stop.strings:
         inputs["stopping_criteria"] = [StopCriteria(builder, length)]

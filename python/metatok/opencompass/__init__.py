@@ -8,15 +8,22 @@
     prompts = task.prompts({"question": "1+1=?", "answer": "2"})
 
 In a configuration, ``type="metatok.opencompass.VLLM"`` in place of ``opencompass.models.VLLM`` builds the ids here
-and runs them on vLLM; `HuggingFace`, `VLLMwithChatTemplate` and `HuggingFacewithChatTemplate` likewise.
+and runs them on vLLM; `HuggingFace`, `HuggingFaceBaseModel`, `VLLMwithChatTemplate` and `HuggingFacewithChatTemplate` likewise.
 """
 
 from metatok.opencompass._configs import datasets, models, prompt_builder, task
-from metatok.opencompass._models import HuggingFace, HuggingFacewithChatTemplate, VLLM, VLLMwithChatTemplate
+from metatok.opencompass._models import (
+    HuggingFace,
+    HuggingFaceBaseModel,
+    HuggingFacewithChatTemplate,
+    VLLM,
+    VLLMwithChatTemplate,
+)
 from metatok.opencompass._plain import plain
 
 __all__ = [
     "HuggingFace",
+    "HuggingFaceBaseModel",
     "HuggingFacewithChatTemplate",
     "VLLM",
     "VLLMwithChatTemplate",
