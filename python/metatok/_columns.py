@@ -15,6 +15,48 @@ def companions(names: Iterable[str], column: str) -> list[str]:
     return [name for name in names if name in known]
 
 
+def columns_of(rows: Any, column: str) -> Mapping[str, Any]:
+    """The columns of a batch of rows that say something of its conversations: lists, or what libraries have in place of them.
+
+    Args:
+        rows: A mapping of columns, or a table of pandas, polars or pyarrow.
+        column: The column of conversations.
+
+    Raises:
+        KeyError: there is no such column.
+    """
+    names = list(rows.keys() if isinstance(rows, Mapping) else getattr(rows, "column_names", None) or rows.columns)
+    if column not in names:
+        raise KeyError(f"there is no column {column!r}; there are {', '.join(map(str, names))}")
+    if isinstance(rows, Mapping):
+        return rows
+    # A column of pandas is an iterable of Python's values, those of the others are not.
+    return {name: _listed(rows[name]) for name in (column, *companions(names, column))}
+
+
+def _listed(column: Any) -> Any:
+    for name in ("to_pylist", "to_list"):
+        if hasattr(column, name):
+            return getattr(column, name)()
+    return column
+
+
+def with_column(rows: Any, name: str, values: list[Any]) -> Any:
+    """A table with one more column, for a library that takes back what it gave; of a mapping only this column."""
+    if isinstance(rows, Mapping):
+        return {name: values}
+    if hasattr(rows, "append_column"):
+        import pyarrow as pa
+
+        kept = rows.drop_columns([name]) if name in rows.column_names else rows
+        return kept.append_column(name, pa.array(values, pa.list_(pa.int64())))
+    if hasattr(rows, "with_columns"):
+        import polars
+
+        return rows.with_columns(polars.Series(name, [ids.tolist() for ids in values], polars.List(polars.Int64)))
+    return rows.assign(**{name: values})
+
+
 def conversations(rows: Mapping[str, Any], column: str) -> Iterable[object]:
     """The conversations of a batch of rows, each a record with what other columns say of it.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metatok import _metatok
-from metatok._columns import conversations
+from metatok._columns import columns_of, conversations, with_column
 from metatok._limits import budget as limits_of
 from metatok._limits import whole
 from metatok._several import several
@@ -143,8 +143,12 @@ class Building:
             yield self.build_batch(chunk, _first=built, **options)
             built += len(chunk)
 
-    def map(self, column: str = "messages", **budget: Unpack[Limits]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def map(self, column: str = "messages", **budget: Unpack[Limits]) -> Callable[..., Any]:
         """A function for ``datasets.Dataset.map(..., batched=True)``, which adds ``input_ids``. It can be pickled.
+
+        Of a batch as a dict of columns it gives a dict with this column: lists in a dict of Python's own, otherwise arrays. Of
+        a table of pyarrow, polars or pandas, which the dataset's format may be, it gives the table with one more column. With
+        ``input_columns``, only ``column`` can be given.
 
         >>> import metatok
         >>> add_ids = metatok.PromptBuilder("demo").map()
@@ -280,6 +284,27 @@ class _Map:
     def __init__(self, builder: Building, column: str, budget: dict[str, Any] | None) -> None:
         self.builder, self.column, self.budget = builder, column, budget
 
-    def __call__(self, rows: Mapping[str, Any]) -> dict[str, Any]:
-        ids, ends = self.builder._core.build_flat(conversations(rows, self.column), None, self.budget)
-        return {"input_ids": [ids[start:end] for start, end in zip(ends, ends[1:])]}
+    def __call__(self, rows: Any, *others: Any) -> Any:
+        """The same batch with its ids.
+
+        Args:
+            rows: The batch, or its one column with ``input_columns``.
+            others: The numbers of its rows and of the process, with ``with_indices`` and ``with_rank``.
+        """
+        if columns := [other for other in others if not isinstance(other, int) and not _are_numbers(other)]:
+            what = f"map() was given {len(columns) + 1} columns without their names"
+            raise TypeError(f"{what}; leave out input_columns, or name only {self.column!r} there: others are found by their names")
+        if not isinstance(rows, Mapping) and not hasattr(rows, "columns"):
+            rows = {self.column: rows}
+        said = conversations(columns_of(rows, self.column), self.column)
+        ids, ends = self.builder._core.build_flat(said, None, self.budget)
+        built = [ids[start:end] for start, end in zip(ends, ends[1:])]
+        # Streams compare and print what they are given as it is.
+        return with_column(rows, "input_ids", [one.tolist() for one in built] if type(rows) is dict else built)
+
+    def __repr__(self) -> str:
+        return f"{self.builder!r}.map({self.column!r})"
+
+
+def _are_numbers(indices: Any) -> bool:
+    return isinstance(indices, list) and all(isinstance(index, int) for index in indices)

@@ -84,6 +84,63 @@ def test_datasets() -> None:
     assert mapped.column_names == ["messages", "n", "input_ids"]
 
 
+CHATS = [{"id": f"r{number}", "messages": HI * number, "system": "Be brief." if number % 2 else None} for number in range(1, 8)]
+
+
+@pytest.mark.parametrize("form", [None, "python", "numpy", "arrow", "pandas", "polars"])
+@pytest.mark.parametrize("indices", [False, True])
+def test_datasets_of_any_format(form: str | None, indices: bool) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    if form in ("pandas", "polars"):
+        pytest.importorskip(form, reason=f"{form} is not installed")
+    builder = metatok.PromptBuilder("demo")
+    rows = datasets.Dataset.from_list(CHATS)
+    mapped = rows.with_format(form).map(builder.map(), batched=True, batch_size=3, with_indices=indices).with_format(None)
+    assert mapped["input_ids"][:] == [prompt.tolist() for prompt in builder.build_all(CHATS)]
+    assert mapped.column_names == ["id", "messages", "system", "input_ids"]
+    # Ids that are there are replaced.
+    again = mapped.with_format(form).map(builder.map(), batched=True).with_format(None)
+    assert again["input_ids"][:] == mapped["input_ids"][:]
+
+
+@pytest.mark.parametrize("form", [None, "numpy", "arrow"])
+def test_streams_of_datasets(form: str | None) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    builder = metatok.PromptBuilder("demo")
+    rows = datasets.Dataset.from_list(CHATS).to_iterable_dataset(num_shards=2).with_format(form)
+    expected = [prompt.tolist() for prompt in builder.build_all(CHATS)]
+    mapped = [row["input_ids"] for row in rows.map(builder.map(), batched=True, batch_size=3)]
+    if form == "arrow":
+        mapped = [ids.to_pylist()[0] for ids in mapped]
+    assert (mapped if form is None else [list(ids) for ids in mapped]) == expected
+
+
+@pytest.mark.parametrize("indices", [False, True])
+def test_columns_without_names(indices: bool) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    builder = metatok.PromptBuilder("demo")
+    rows = datasets.Dataset.from_list(CHATS)
+    given = {"batched": True, "with_indices": indices}
+    mapped = rows.map(builder.map(), input_columns=["messages"], **given)
+    assert mapped["input_ids"][:] == [prompt.tolist() for prompt in builder.build_all([row["messages"] for row in CHATS])]
+    with pytest.raises(TypeError, match="2 columns without their names; leave out input_columns, or name only 'messages'"):
+        rows.map(builder.map(), input_columns=["messages", "system"], **given)
+
+
+@pytest.mark.parametrize("of", ["dict", "pyarrow", "pandas", "polars"])
+def test_a_table_is_given_back_with_its_ids(of: str) -> None:
+    builder = metatok.PromptBuilder("demo")
+    rows: dict[str, list[Any]] = {name: [row[name] for row in CHATS] for name in ("messages", "id")}
+    expected = [prompt.tolist() for prompt in builder.build_all(rows["messages"])]
+    library = None if of == "dict" else pytest.importorskip(of, reason=f"{of} is not installed")
+    table: Any = rows if library is None else library.table(rows) if of == "pyarrow" else library.DataFrame(rows)
+    mapped = builder.map()(table)
+    assert type(mapped) is type(table)
+    assert [list(ids) for ids in (mapped["input_ids"].to_pylist() if of == "pyarrow" else mapped["input_ids"])] == expected
+    with pytest.raises(KeyError, match="there is no column 'chat'; there are messages, id"):
+        builder.map("chat")(table)
+
+
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
 ROWS = [
     {"id": "a", "messages": HI, "tools": [TOOL], "system": None, "score": 1.0},
@@ -100,7 +157,7 @@ def test_columns_that_say_more_of_conversations_are_read() -> None:
     assert pa.table(metatok.PromptBuilder(**builder).build_arrow(table))["input_ids"].to_pylist() == expected
     assert Tables(builder).of(table)["input_ids"].to_pylist() == expected
     mapped = metatok.PromptBuilder(**builder).map()(table.to_pydict())
-    assert [ids.tolist() for ids in mapped["input_ids"]] == expected
+    assert mapped["input_ids"] == expected
     # Columns of another name are messages, too, and a record of its own says everything.
     renamed = table.rename_columns(["id", "chat", "tools", "system", "score"])
     assert pa.table(metatok.PromptBuilder(**builder).build_arrow(renamed, "chat"))["input_ids"].to_pylist() == expected
@@ -112,7 +169,7 @@ def test_other_columns_of_texts_are_left_alone() -> None:
     builder = metatok.PromptBuilder("demo", mode="ppl")
     rows = {"rejected": ["BAD."], "completion": ["GOOD."], "system": ["Be brief."], "tools": [[TOOL]]}
     expected = builder.build("BAD.").tolist()
-    assert [ids.tolist() for ids in builder.map("rejected")(rows)["input_ids"]] == [expected]
+    assert builder.map("rejected")(rows)["input_ids"] == [expected]
     for kind in (pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())):
         table = pa.table({**rows, "rejected": pa.array(rows["rejected"]).cast(kind)})
         assert pa.table(builder.build_arrow(table, "rejected"))["input_ids"].to_pylist() == [expected]
@@ -126,4 +183,4 @@ def test_a_completion_is_scored_after_its_prompt(name: str) -> None:
     assert expected != [builder.build("1+1=").tolist()]
     table = pa.Table.from_pylist(rows)
     assert pa.table(builder.build_arrow(table, "prompt"))["input_ids"].to_pylist() == expected
-    assert [ids.tolist() for ids in builder.map("prompt")(table.to_pydict())["input_ids"]] == expected
+    assert builder.map("prompt")(table.to_pydict())["input_ids"] == expected
