@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from contextlib import contextmanager
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from metatok import _metatok
-from metatok._columns import columns_of, conversations, with_column
+from metatok._columns import columns_of, conversations, id_of, with_column
 from metatok._limits import budget as limits_of
 from metatok._limits import whole
 from metatok._several import several
 from metatok.batch import Batch
+from metatok.errors import InputError, MetatokError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 from metatok.tokenizer import Tokenizer
@@ -63,15 +65,16 @@ class Building:
 
         Raises:
             InputError: of the first conversation that fails; ``error.place["conversation"]`` is its number.
+            TypeError: for what is not a conversation, with its number.
 
         >>> import metatok
         >>> builder = metatok.PromptBuilder("demo")
         >>> [len(prompt) for prompt in builder.build_all([[{"role": "user", "content": "Hi!"}]] * 3)]
         [14, 14, 14]
         """
-        said = several(conversations)
-        said = said if isinstance(said, (list, tuple)) else list(said)
-        built, known = self._core.build_all(said, threads, limits_of(budget))
+        said, limits = _listed(conversations), limits_of(budget)
+        with _naming(self._core, said):
+            built, known = self._core.build_all(said, threads, limits)
         return [Prompt(ids, self, of, more) for ids, of, more in zip(built, said, known or repeat(None))]
 
     def build_batch(
@@ -109,9 +112,9 @@ class Building:
         if not isinstance(dtype, str):
             dtype = np.dtype(dtype).name
         multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
-        ids, mask, labels = self._core.build_padded(
-            several(conversations), padding_side, multiple, dtype, threads, limits_of(budget), _first
-        )
+        said, limits = _listed(conversations), limits_of(budget)
+        with _naming(self._core, said, _first):
+            ids, mask, labels = self._core.build_padded(said, padding_side, multiple, dtype, threads, limits, _first)
         batch = Batch(input_ids=ids, attention_mask=mask)
         if labels is not None:
             batch["labels"] = labels
@@ -191,7 +194,8 @@ class Building:
             metadata of its schema have the stops and the fingerprint, under the key ``metatok``.
 
         Raises:
-            InputError: of the first conversation that the template does not take, or for a column that is missing.
+            InputError: of the first conversation that the template does not take, or for a column that is missing;
+                ``error.place`` has the row's ``id``, if the table has a column of them.
             TypeError: for what is not a table, and for a column whose values are not conversations.
         """
         keep = [keep] if isinstance(keep, str) else list(keep)
@@ -199,9 +203,14 @@ class Building:
         if max_out_len is not None:
             max_out_len = whole("max_out_len", max_out_len)
         limits = limits_of(budget, max_out_len)
-        return _metatok.build_arrow(
-            self._core, table, column, id_column, ids_column, keep, first_row, max_out_len, threads, limits
-        )
+        try:
+            return _metatok.build_arrow(
+                self._core, table, column, id_column, ids_column, keep, first_row, max_out_len, threads, limits
+            )
+        except InputError as error:
+            if (row := error.place.get("conversation")) is None:
+                raise
+            raise error._of_row(id_of(table, id_column or "id", int(row))) from None
 
     def requests(
         self,
@@ -235,10 +244,9 @@ class Building:
         """
         if max_out_len is not None:
             max_out_len = whole("max_out_len", max_out_len)
-        limits = limits_of(budget, max_out_len)
-        lines = _metatok.requests(
-            self._core, several(conversations), form, max_out_len, dict(sampling or {}), threads, limits
-        )
+        said, limits = _listed(conversations), limits_of(budget, max_out_len)
+        with _naming(self._core, said):
+            lines = _metatok.requests(self._core, said, form, max_out_len, dict(sampling or {}), threads, limits)
         return [json.loads(line) for line in lines]
 
     @property
@@ -278,6 +286,35 @@ class Building:
         return self._core.warnings
 
 
+def _listed(conversations: Iterable[object]) -> list[Any] | tuple[Any, ...]:
+    said = several(conversations)
+    return said if isinstance(said, (list, tuple)) else list(said)
+
+
+@contextmanager
+def _naming(core: _metatok.Builder, said: Sequence[object], first: int = 0) -> Iterator[None]:
+    """Says of a TypeError which conversation it is about."""
+    try:
+        yield
+    except TypeError as error:
+        # The library notes it, but a note is no part of the message, and Python 3.10 has none.
+        noted = (note for note in getattr(error, "__notes__", ()) if note.startswith("conversation "))
+        found = (f"conversation {first + n}" for n, one in enumerate(said) if str(_wrong_type(core, one)) == str(error))
+        if (where := next(chain(noted, found), None)) is None:
+            raise
+        raise TypeError(f"{where}: {error}") from None
+
+
+def _wrong_type(core: _metatok.Builder, one: object) -> TypeError | None:
+    try:
+        core.build(one)
+    except TypeError as error:
+        return error
+    except MetatokError:
+        pass
+    return None
+
+
 class _Map:
     """Adds ids to batches of rows."""
 
@@ -296,8 +333,9 @@ class _Map:
             raise TypeError(f"{what}; leave out input_columns, or name only {self.column!r} there: others are found by their names")
         if not isinstance(rows, Mapping) and not hasattr(rows, "columns"):
             rows = {self.column: rows}
-        said = conversations(columns_of(rows, self.column), self.column)
-        ids, ends = self.builder._core.build_flat(said, None, self.budget)
+        said = _listed(conversations(columns_of(rows, self.column), self.column))
+        with _naming(self.builder._core, said):
+            ids, ends = self.builder._core.build_flat(said, None, self.budget)
         built = [ids[start:end] for start, end in zip(ends, ends[1:])]
         # Streams compare and print what they are given as it is.
         return with_column(rows, "input_ids", [one.tolist() for one in built] if type(rows) is dict else built)

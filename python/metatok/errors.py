@@ -13,6 +13,7 @@ unknown-role {'conversation': 1, 'message': 0}
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from typing import Any
@@ -27,7 +28,7 @@ class MetatokError(ValueError):
         kind: A stable name, such as ``unknown-role``.
         fault: Whose fault it is: ``input``, ``model``, ``dataset``, ``usage`` or ``system``.
         place: Where it is. Keys are those that are known of ``file``, ``line`` (from 1), ``key`` (a path in a file),
-            ``column`` of a row, ``conversation`` and ``message`` (both from 0).
+            ``column`` of a row, ``conversation`` and ``message`` (both from 0), and ``id`` of a table's row.
         way_out: What to do about it, or None.
     """
 
@@ -59,6 +60,15 @@ class MetatokError(ValueError):
         """The same error, of this row of a dataset, counted from 1."""
         place: dict[str, str | int] = {"line": number, **self.place}
         return type(self)(f"row {number}: {self}", self.kind, self.fault, place, self.way_out)
+
+    def _of_row(self, id: object) -> MetatokError:
+        """The same error, of the row with this id of a table: nobody sees the JSON that its messages were read from."""
+        said = re.sub(r" at column \d+$", "", str(self))
+        place = dict(self.place)
+        if id is not None:
+            place["id"] = id if isinstance(id, (str, int)) else str(id)
+            said = said.replace(": ", f" (id {place['id']!r}): ", 1)
+        return type(self)(said, self.kind, self.fault, place, self.way_out)
 
     def _saying(self, text: str, other: str) -> MetatokError:
         """The same error with another text in place of this one."""

@@ -60,6 +60,38 @@ def test_a_row_without_an_id_is_refused() -> None:
         Tables({"model": "demo"}).of(pa.table({"id": ["a", None], "messages": [HI, HI]}))
 
 
+EMPTY = [{"role": "user", "content": None}]
+
+
+@pytest.mark.parametrize(
+    ("ids", "id_column", "place"),
+    [
+        (["x7", "x8"], "id", {"conversation": 1, "message": 0, "id": "x8"}),
+        ([7, 8], "n", {"conversation": 1, "message": 0, "id": 8}),
+        ([7.5, 8.5], "n", {"conversation": 1, "message": 0, "id": "8.5"}),
+    ],
+)
+@pytest.mark.parametrize("of", ["pyarrow", "polars", "pandas", "tables"])
+def test_a_row_that_cannot_be_built_is_named(of: str, ids: list[Any], id_column: str, place: dict[str, Any]) -> None:
+    library = pytest.importorskip("pyarrow" if of == "tables" else of, reason=f"{of} is not installed")
+    rows = {id_column: ids, "messages": [HI, EMPTY]}
+    table = library.DataFrame(rows) if hasattr(library, "DataFrame") else library.table(rows)
+    with pytest.raises(metatok.InputError) as caught:
+        if of == "tables":
+            Tables({"model": "demo"}, id_column=id_column).of(table)
+        else:
+            metatok.PromptBuilder("demo").build_arrow(table, id_column=id_column)
+    assert caught.value.place == place
+    assert str(caught.value).startswith(f"conversation 1 (id {place['id']!r}): message 0: a message has no \"content\"")
+    assert "at column" not in str(caught.value)
+
+
+def test_a_row_without_an_id_has_its_number() -> None:
+    with pytest.raises(metatok.InputError, match="^conversation 1: message 0") as caught:
+        metatok.PromptBuilder("demo").build_arrow(pa.table({"messages": [HI, EMPTY]}))
+    assert caught.value.place == {"conversation": 1, "message": 0}
+
+
 def test_what_is_sent_to_workers_is_small() -> None:
     tables = Tables({"model": "demo"})
     tables.of(pa.table({"id": ["a"], "messages": [HI]}))
