@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, SupportsIndex, TypedDict
 
+import numpy as np
+import numpy.typing as npt
+
 
 class Options(TypedDict, total=False):
     """Of :class:`metatok.PromptBuilder`, besides the model and its template. docs/python.md says what each does."""
@@ -14,7 +17,7 @@ class Options(TypedDict, total=False):
     content: str
     reserve: Sequence[str]
     unreserve: Sequence[str]
-    stop_token_ids: Sequence[int]
+    stop_token_ids: Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
     stop_strings: Sequence[str]
     round_fallback: bool
     each_message: bool

@@ -74,3 +74,6 @@ class Stream:
     def token_ids(self) -> list[int]:
         """The tokens before the stop."""
         return self._core.token_ids
+
+    def __repr__(self) -> str:
+        return f"Stream(tokens={len(self.token_ids)}, finish_reason={self.finish_reason!r})"

@@ -91,6 +91,9 @@ class Dialogue:
         """The messages so far. Answers that are ids have no text."""
         return self._core.messages
 
+    def __repr__(self) -> str:
+        return f"Dialogue(messages={len(self.messages)}, builder={self._builder!r})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         last = {"prefix_tokens": self.prefix_tokens, "prefix_break": self.prefix_break, "dropped": self.dropped}
         return _resumed, (self._builder, self._core.state()), (None, last)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metatok import _json, _metatok
 from metatok._limits import whole
 from metatok._several import several
-from metatok.errors import MetatokError
+from metatok.errors import MetatokError, UsageError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 
@@ -37,7 +37,7 @@ class Task:
     '1+1=? 2\\n2+2=?'
     """
 
-    __slots__ = ("_builder", "_core")
+    __slots__ = ("_builder", "_core", "_made_of")
 
     def __init__(
         self,
@@ -46,24 +46,30 @@ class Task:
         train: str | os.PathLike[str] | Iterable[Mapping[str, Any]] | None = None,
         **options: Any,
     ) -> None:
-        self._builder = builder
-        path, text = None, None
+        path, text, rows = None, None, None
         if isinstance(dataset, Mapping):
             text = _json.text(dataset, "dataset")
         else:
             path = os.fspath(dataset)
         options = _plain(options)
-        if train is None or isinstance(train, (str, os.PathLike)):
-            given = {} if train is None else {"train": os.fspath(train)}
-            self._core = _metatok.Task(builder._core, path, text, {**options, **given})
+        if isinstance(train, (str, os.PathLike)):
+            options["train"] = os.fspath(train)
+        elif train is not None:
+            examples = enumerate(several(train, "rows", "prompts()"), 1)
+            rows = "".join(_json.text(row, f"train: row {number}") + "\n" for number, row in examples)
+        self._open(builder, _Made(path, text, rows, options))
+
+    def _open(self, builder: PromptBuilder, of: _Made) -> None:
+        self._builder, self._made_of = builder, of
+        if of.rows is None:
+            self._core = _metatok.Task(builder._core, of.path, of.text, of.options)
             return
-        examples = enumerate(several(train, "rows", "prompts()"), 1)
         with tempfile.TemporaryDirectory(prefix="metatok-") as folder:
             file = os.path.join(folder, "train.jsonl")
-            with open(file, "w", encoding="utf-8") as rows:
-                rows.writelines(_json.text(row, f"train: row {number}") + "\n" for number, row in examples)
+            with open(file, "w", encoding="utf-8") as train:
+                train.write(of.rows)
             try:
-                self._core = _metatok.Task(builder._core, path, text, {**options, "train": file})
+                self._core = _metatok.Task(builder._core, of.path, of.text, {**of.options, "train": file})
             except MetatokError as error:
                 raise error._saying(file, "train") from None
 
@@ -128,6 +134,49 @@ class Task:
     def notes(self) -> list[str]:
         """What is worth telling about the dataset's file."""
         return self._core.notes
+
+
+    def __repr__(self) -> str:
+        return f"Task({self.name!r}, mode={self.mode!r}, builder={self._builder!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self._builder, self._made_of._anywhere(), self.fingerprint)
+
+
+class _Made(NamedTuple):
+    """What a task is made of."""
+
+    #: The dataset's file or built-in name, or else its text as JSON.
+    path: str | None
+    text: str | None
+    #: The rows of examples, as lines of JSON.
+    rows: str | None
+    options: dict[str, Any]
+
+    def _anywhere(self) -> _Made:
+        """The same with the full names of its files."""
+        files = {name: _full(self.options[name]) for name in ("train", "neighbours") if self.options.get(name) is not None}
+        return self._replace(path=None if self.path is None else _full(self.path), options={**self.options, **files})
+
+
+def _full(path: str) -> str:
+    # Others are built-in names, or repositories.
+    return os.path.abspath(path) if os.path.exists(path) else path
+
+
+def _again(of: type[Task], builder: PromptBuilder, made: _Made, fingerprint: str) -> Task:
+    """A task that was pickled.
+
+    Raises:
+        UsageError: one of its files is another now.
+    """
+    task = of.__new__(of)
+    task._open(builder, made)
+    if task.fingerprint != fingerprint:
+        files = [name for name in (made.path, made.options.get("train"), made.options.get("neighbours")) if name]
+        what = f"the task {task.name!r} would build other prompts than when it was pickled, as a file has changed: {', '.join(files)}"
+        raise UsageError(f"{what}; pickle it again, or give a dict and rows in place of files", kind="usage")
+    return task
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:

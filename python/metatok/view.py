@@ -49,6 +49,9 @@ class View:
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        return f"View({len(self._core.input_ids)} tokens)"
+
     def show(self) -> None:
         """Prints it."""
         sys.stdout.write(self.text(colour=sys.stdout.isatty()))
