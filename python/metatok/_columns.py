@@ -7,6 +7,7 @@ from typing import Any
 
 from metatok import _metatok
 from metatok._several import several
+from metatok.errors import UsageError
 
 
 def companions(names: Iterable[str], column: str) -> list[str]:
@@ -39,6 +40,18 @@ def _listed(column: Any) -> Any:
         if hasattr(column, name):
             return getattr(column, name)()
     return column
+
+
+def readable(table: Any) -> Any:
+    """A table whose Arrow data can be read: polars gives columns without any value a buffer that they do not have."""
+    is_frame = type(table).__module__.startswith("polars") and hasattr(table, "to_arrow")
+    if not is_frame or "Null" not in str(getattr(table, "schema", "")):
+        return table
+    try:
+        return table.to_arrow()
+    except ImportError:
+        what = "the table has a column without any value, which can be read from polars only with pyarrow"
+        raise UsageError(f"{what}; install pyarrow, or drop the column", kind="unsupported-table") from None
 
 
 def id_of(table: Any, column: str, row: int) -> Any:

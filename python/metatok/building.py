@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metatok import _metatok
-from metatok._columns import columns_of, conversations, id_of, with_column
+from metatok._columns import columns_of, conversations, id_of, readable, with_column
 from metatok._limits import budget as limits_of
 from metatok._limits import whole
 from metatok._several import several
@@ -205,7 +205,7 @@ class Building:
         limits = limits_of(budget, max_out_len)
         try:
             return _metatok.build_arrow(
-                self._core, table, column, id_column, ids_column, keep, first_row, max_out_len, threads, limits
+                self._core, readable(table), column, id_column, ids_column, keep, first_row, max_out_len, threads, limits
             )
         except InputError as error:
             if (row := error.place.get("conversation")) is None:

@@ -55,6 +55,15 @@ def test_the_table_is_that_of_the_command_line(builder: PromptBuilder, tmp_path:
     assert built.schema.equals(written.schema) and built.schema.metadata[b"metatok"] == written.schema.metadata[b"metatok"]
 
 
+def test_polars_with_columns_without_any_value(builder: PromptBuilder) -> None:
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    frame = polars.DataFrame({"messages": [[{"role": "user", "content": "Hi!", "name": None}]], "system": [None], "other": [None]})
+    built = polars.DataFrame(builder.build_arrow(frame, keep="other"))
+    assert built["input_ids"].to_list() == [builder.build([{"role": "user", "content": "Hi!"}]).tolist()]
+    assert built["other"].to_list() == [None]
+
+
 def test_polars(builder: PromptBuilder) -> None:
     polars = pytest.importorskip("polars")
     built = polars.DataFrame(builder.build_arrow(polars.DataFrame({"messages": CHATS})))
