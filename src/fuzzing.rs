@@ -6,7 +6,7 @@ use std::io::{Seek, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::dataset::{Holds, RawRecord, Records, open};
+use crate::dataset::{CsvOptions, Holds, RawRecord, Records, open};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::run::{ResumeOptions, RunAnswers};
@@ -17,7 +17,7 @@ use crate::run::{ResumeOptions, RunAnswers};
 /// Errors of reading the file. Errors of single records are left out.
 pub fn records(name: &str, bytes: &[u8], holds_rows: bool) -> Result<Vec<String>> {
     const LONGEST: usize = 1 << 16;
-    let source = open(Path::new(name), file(bytes)?, None)?;
+    let source = open(Path::new(name), file(bytes)?, &CsvOptions::default())?;
     let holds = if holds_rows { Holds::Rows } else { Holds::Conversations };
     let mut records = Records::of(source, "line", LONGEST, holds);
     let (mut all, mut bytes) = (Vec::new(), Vec::new());
