@@ -361,7 +361,7 @@ class VLLM(_Model):
     def _run(self, rows: list[list[int]], params: dict[str, Any]) -> list[Any]:
         from vllm import SamplingParams
 
-        prompts = [{"prompt_token_ids": ids} for ids in rows]
+        prompts: list[Any] = [{"prompt_token_ids": ids} for ids in rows]
         more: dict[str, Any] = {}
         if lora_path := self._others.get("lora_path"):
             from vllm.lora.request import LoRARequest
