@@ -13,12 +13,23 @@ pub(crate) fn in_line(error: &Error) -> ErrorKind {
     of_category(error, &column)
 }
 
+/// The same where the line is known, which may have what Python writes for numbers that JSON lacks.
+pub(crate) fn in_line_of(line: &str, error: &Error) -> crate::Error {
+    let at = error.column().saturating_sub(1);
+    let is_here = |number: &&str| error.line() == 1 && line.get(at..).is_some_and(|rest| rest.starts_with(*number));
+    match ["NaN", "Infinity"].into_iter().find(is_here) {
+        Some(number) => ErrorKind::Parse(format!("{number} at column {} is not JSON", error.column()))
+            .with_way_out("write null for a missing value"),
+        None => in_line(error).into(),
+    }
+}
+
 /// Reads an object that is one line of a file. A list is refused, whose items could be taken for the values of keys.
 pub(crate) fn object_from_line<'t, T: Deserialize<'t>>(line: &'t str) -> Result<T> {
     if line.trim_start().starts_with('[') {
         return Err(ErrorKind::Invalid("expected an object, found a list".into()).into());
     }
-    Ok(serde_json::from_str(line).map_err(|error| in_line(&error))?)
+    serde_json::from_str(line).map_err(|error| in_line_of(line, &error))
 }
 
 /// The error of a whole file, with the line and column in it.

@@ -100,5 +100,5 @@ pub fn each_conversation(
 /// [`crate::ErrorKind::Parse`] with the column; where it is nested too deeply.
 pub fn from_json<'l, T: Deserialize<'l>>(json: &'l str) -> Result<T> {
     check_nesting(json)?;
-    Ok(serde_json::from_str(json).map_err(|error| wording::in_line(&error))?)
+    serde_json::from_str(json).map_err(|error| wording::in_line_of(json, &error))
 }

@@ -21,7 +21,7 @@ impl Value {
         check_nesting(json)?;
         match serde_json::from_str::<Self>(json) {
             Ok(value) if !value.has_float() => Ok(value),
-            _ => Ok(serde_json::from_str::<Raw>(json).map_err(|error| wording::in_line(&error))?.0),
+            _ => Ok(serde_json::from_str::<Raw>(json).map_err(|error| wording::in_line_of(json, &error))?.0),
         }
     }
 
@@ -34,7 +34,8 @@ impl Value {
         match serde_json::from_str::<Entries<Self>>(json) {
             Ok(columns) if !columns.entries.iter().any(|(_, value)| value.has_float()) => Ok(Some(columns)),
             _ => {
-                let columns: Entries<Raw> = serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
+                let columns: Entries<Raw> =
+                    serde_json::from_str(json).map_err(|error| wording::in_line_of(json, &error))?;
                 Ok(Some(columns.map(|value| value.0)))
             }
         }
