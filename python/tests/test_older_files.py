@@ -8,6 +8,8 @@ import pytest
 
 from metatok import PromptBuilder, Tokenizer
 
+transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+
 VOCABULARY = Path(__file__).parents[2] / "models/demo/tokenizer.json"
 
 #: One more than the last id of the demo's vocabulary.
@@ -49,7 +51,6 @@ TEXTS = [
 def test_ids_are_those_of_transformers(
     config: dict[str, Any], tokens_map: dict[str, Any], added: dict[str, int], tmp_path: Path
 ) -> None:
-    transformers = pytest.importorskip("transformers")
     template = {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages[0].content }}{{ eos_token }}"}
     files = {"tokenizer_config.json": {**config, **template}, "special_tokens_map.json": tokens_map, "added_tokens.json": added}
     (tmp_path / "tokenizer.json").write_bytes(VOCABULARY.read_bytes())
