@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import chain, islice, repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from metatok._limits import budget as limits_of
 from metatok._limits import whole
 from metatok._several import several
 from metatok.batch import Batch
-from metatok.errors import InputError, MetatokError
+from metatok.errors import InputError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 from metatok.tokenizer import Tokenizer
@@ -72,9 +71,9 @@ class Building:
         >>> [len(prompt) for prompt in builder.build_all([[{"role": "user", "content": "Hi!"}]] * 3)]
         [14, 14, 14]
         """
-        said, limits = _listed(conversations), limits_of(budget)
-        with _naming(self._core, said):
-            built, known = self._core.build_all(said, threads, limits)
+        said = several(conversations)
+        said = said if isinstance(said, (list, tuple)) else list(said)
+        built, known = self._core.build_all(said, threads, limits_of(budget))
         return [Prompt(ids, self, of, more) for ids, of, more in zip(built, said, known or repeat(None))]
 
     def build_batch(
@@ -112,9 +111,9 @@ class Building:
         if not isinstance(dtype, str):
             dtype = np.dtype(dtype).name
         multiple = 1 if pad_to_multiple_of is None else whole("pad_to_multiple_of", pad_to_multiple_of, 1)
-        said, limits = _listed(conversations), limits_of(budget)
-        with _naming(self._core, said, _first):
-            ids, mask, labels = self._core.build_padded(said, padding_side, multiple, dtype, threads, limits, _first)
+        ids, mask, labels = self._core.build_padded(
+            several(conversations), padding_side, multiple, dtype, threads, limits_of(budget), _first
+        )
         batch = Batch(input_ids=ids, attention_mask=mask)
         if labels is not None:
             batch["labels"] = labels
@@ -244,9 +243,10 @@ class Building:
         """
         if max_out_len is not None:
             max_out_len = whole("max_out_len", max_out_len)
-        said, limits = _listed(conversations), limits_of(budget, max_out_len)
-        with _naming(self._core, said):
-            lines = _metatok.requests(self._core, said, form, max_out_len, dict(sampling or {}), threads, limits)
+        limits = limits_of(budget, max_out_len)
+        lines = _metatok.requests(
+            self._core, several(conversations), form, max_out_len, dict(sampling or {}), threads, limits
+        )
         return [json.loads(line) for line in lines]
 
     @property
@@ -286,35 +286,6 @@ class Building:
         return self._core.warnings
 
 
-def _listed(conversations: Iterable[object]) -> list[Any] | tuple[Any, ...]:
-    said = several(conversations)
-    return said if isinstance(said, (list, tuple)) else list(said)
-
-
-@contextmanager
-def _naming(core: _metatok.Builder, said: Sequence[object], first: int = 0) -> Iterator[None]:
-    """Says of a TypeError which conversation it is about."""
-    try:
-        yield
-    except TypeError as error:
-        # The library notes it, but a note is no part of the message, and Python 3.10 has none.
-        noted = (note for note in getattr(error, "__notes__", ()) if note.startswith("conversation "))
-        found = (f"conversation {first + n}" for n, one in enumerate(said) if str(_wrong_type(core, one)) == str(error))
-        if (where := next(chain(noted, found), None)) is None:
-            raise
-        raise TypeError(f"{where}: {error}") from None
-
-
-def _wrong_type(core: _metatok.Builder, one: object) -> TypeError | None:
-    try:
-        core.build(one)
-    except TypeError as error:
-        return error
-    except MetatokError:
-        pass
-    return None
-
-
 class _Map:
     """Adds ids to batches of rows."""
 
@@ -333,9 +304,8 @@ class _Map:
             raise TypeError(f"{what}; leave out input_columns, or name only {self.column!r} there: others are found by their names")
         if not isinstance(rows, Mapping) and not hasattr(rows, "columns"):
             rows = {self.column: rows}
-        said = _listed(conversations(columns_of(rows, self.column), self.column))
-        with _naming(self.builder._core, said):
-            ids, ends = self.builder._core.build_flat(said, None, self.budget)
+        said = conversations(columns_of(rows, self.column), self.column)
+        ids, ends = self.builder._core.build_flat(said, None, self.budget)
         built = [ids[start:end] for start, end in zip(ends, ends[1:])]
         # Streams compare and print what they are given as it is.
         return with_column(rows, "input_ids", [one.tolist() for one in built] if type(rows) is dict else built)

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use metatok::Session;
 use metatok::error::{At, Place, Result};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::at_least_one::Threads;
@@ -124,7 +125,10 @@ pub(crate) fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
     let value = error.value(py);
     match value.getattr("_at_conversation").and_then(|at| at.call1((number,))) {
         Ok(value) => PyErr::from_value(value),
-        // One of Python's own. Python 3.10 has no notes.
+        Err(_) if error.is_instance_of::<PyTypeError>(py) => {
+            PyTypeError::new_err(format!("conversation {number}: {value}"))
+        }
+        // Another one of Python's own. Python 3.10 has no notes.
         Err(_) => {
             let _ = value.call_method1("add_note", (format!("conversation {number}"),));
             error
