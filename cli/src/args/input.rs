@@ -254,11 +254,12 @@ fn row_bytes() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::<usize>::new().range(1..=1 << 30)
 }
 
-/// The layouts of questions.
+/// What quotes may be.
 fn quotes() -> impl TypedValueParser<Value = Quotes> {
     named([("fields", "They enclose fields"), ("text", "They are text, as in the TSV files of GLUE")])
 }
 
+/// The layouts of questions.
 fn layout() -> impl TypedValueParser<Value = Layout> {
     named([
         ("text", "One text, without a template"),

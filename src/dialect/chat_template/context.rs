@@ -29,14 +29,9 @@ pub(super) struct Chat<'c> {
 /// The texts of added tokens, by id.
 pub(super) type Added = HashMap<TokenId, String>;
 
-/// Whose marked text it is: the message with this index, or, first, nobody's in particular.
+/// Whose marked text it is: the message with this index. Nobody's are tools, documents and a conversation's own variables.
 pub(super) fn message_of(owner: Owner) -> Option<u32> {
     owner.index()?.checked_sub(1)
-}
-
-/// The owner of tools, documents and a conversation's own variables.
-fn shared() -> Owner {
-    Owner::new(0)
 }
 
 impl<'c> Chat<'c> {
@@ -89,7 +84,8 @@ impl<'c> Chat<'c> {
         let messages = messages
             .map(|(i, message)| of_message(message, self.added, values(Owner::new(i + 1))).at(Place::Message(i)));
         variables.insert("messages", Value::from_object(List(messages.collect::<Result<_>>()?)));
-        let of_all = |json: Option<&serde_json::Value>| json.map_or(Value::from(()), |json| values(shared()).of(json));
+        let of_all =
+            |json: Option<&serde_json::Value>| json.map_or(Value::from(()), |json| values(Owner::NOBODY).of(json));
         variables.insert("tools", of_all(self.tools));
         variables.insert("documents", of_all(self.documents));
         variables.insert("add_generation_prompt", Value::from(self.add_generation_prompt));
@@ -98,7 +94,7 @@ impl<'c> Chat<'c> {
             if template.special_tokens.contains_key(name) {
                 return Err(is_special_token(name));
             }
-            variables.insert(name, values(shared()).of(value));
+            variables.insert(name, values(Owner::NOBODY).of(value));
         }
         for (name, value) in &template.kwargs {
             variables.insert(name, Values { owner: None }.of(value));

@@ -18,6 +18,9 @@ const FIRST_BYTE: u8 = 0xF4;
 pub(super) struct Owner(u32);
 
 impl Owner {
+    /// The first one, whose texts are nobody's in particular.
+    pub(super) const NOBODY: Self = Self(0);
+
     /// The owner with this index; owners after the last mark share it.
     pub(super) fn new(index: usize) -> Self {
         Self(u32::try_from(index).map_or(LAST, |index| index.saturating_add(FIRST).min(LAST)) - FIRST)

@@ -8,6 +8,7 @@ use minijinja::{Error, ErrorKind, State};
 use minijinja_contrib::pycompat;
 
 use crate::conversation::is_space;
+use crate::dialect::chat_template::format_width::check_format;
 use crate::dialect::chat_template::marks::{Marked, has_marks, is_mark};
 
 /// Calls a method that templates expect of Python's values.
@@ -148,21 +149,6 @@ fn rest_of_string(
     let plain = Value::from(without_marks(text).into_owned());
     let args: Vec<Value> = args.iter().map(unmarked).collect();
     pycompat::unknown_method_callback(state, &plain, method, &args)
-}
-
-/// Rejects a format that makes more text than a template may, which is otherwise found out when there is no memory left.
-fn check_format(text: &str, args: &[Value]) -> Result<(), Error> {
-    const MOST: u64 = 999_999;
-    let is_wide = |digits: &str| !digits.is_empty() && digits.parse().map_or(true, |width: u64| width > MOST);
-    let specs = text.split('{').filter_map(|field| Some(field.split('}').next()?.split_once(':')?.1));
-    let mut numbers = specs.flat_map(|spec| spec.split(|c: char| !c.is_ascii_digit()));
-    // A width may come from an argument.
-    let is_high = |value: &Value| value.as_i64().is_some_and(|number| number.unsigned_abs() > MOST);
-    if numbers.any(is_wide) || text.contains(":{") && args.iter().any(is_high) {
-        let what = format!("a format asks for a width or precision of more than {MOST}");
-        return Err(Error::new(ErrorKind::InvalidOperation, what));
-    }
-    Ok(())
 }
 
 fn is_marked(value: &Value) -> bool {

@@ -29,6 +29,7 @@ mod environment;
 mod find;
 mod float;
 mod for_minijinja;
+mod format_width;
 mod forms;
 mod generators;
 mod limits;

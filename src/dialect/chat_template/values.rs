@@ -30,7 +30,7 @@ pub(super) struct Marking<'a> {
 impl Marking<'_> {
     /// The owner that a text of this owner is marked with.
     fn owner(self, text: &str, owner: Owner) -> Option<Owner> {
-        let owner = if (self.is_shared)(text) { Owner::new(0) } else { owner };
+        let owner = if (self.is_shared)(text) { Owner::NOBODY } else { owner };
         (!(self.is_unmarked)(text)).then_some(owner)
     }
 }
