@@ -30,8 +30,8 @@ mod tests {
             ("{:>1000000}", vec![], true),
             ("{:.100000000000000000000000}", vec![], true),
             ("{:>{}}", vec![Value::from("a"), Value::from(9)], false),
-            ("{:>{}}", vec![Value::from("a"), Value::from(1 << 40)], true),
-            ("{}", vec![Value::from(1 << 40)], false),
+            ("{:>{}}", vec![Value::from("a"), Value::from(1_i64 << 40)], true),
+            ("{}", vec![Value::from(1_i64 << 40)], false),
         ] {
             assert_eq!(check_format(format, &args).is_err(), is_refused, "{format}");
         }
