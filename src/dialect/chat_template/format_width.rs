@@ -7,11 +7,15 @@ use minijinja::{Error, ErrorKind};
 pub(super) fn check_format(text: &str, args: &[Value]) -> Result<(), Error> {
     const MOST: u64 = 999_999;
     let is_wide = |digits: &str| !digits.is_empty() && digits.parse().map_or(true, |width: u64| width > MOST);
-    let specs = text.split('{').filter_map(|field| Some(field.split('}').next()?.split_once(':')?.1));
+    // A doubled brace is text.
+    let text = text.replace("{{", "");
+    let fields = || text.split('{').skip(1);
+    let specs = fields().filter_map(|field| Some(field.split('}').next()?.split_once(':')?.1));
     let mut numbers = specs.flat_map(|spec| spec.split(|c: char| !c.is_ascii_digit()));
-    // A width may come from an argument.
+    // A field within a spec takes a width from an argument.
+    let takes_width = || fields().any(|field| field.contains(':') && !field.contains('}'));
     let is_high = |value: &Value| value.as_i64().is_some_and(|number| number.unsigned_abs() > MOST);
-    if numbers.any(is_wide) || text.contains(":{") && args.iter().any(is_high) {
+    if numbers.any(is_wide) || takes_width() && args.iter().any(is_high) {
         let what = format!("a format asks for a width or precision of more than {MOST}");
         return Err(Error::new(ErrorKind::InvalidOperation, what));
     }
@@ -25,7 +29,8 @@ mod tests {
     #[test]
     fn widths() {
         for (format, args, is_refused) in [
-            ("{:>10} 12345678 {0}", vec![Value::from(1)], false),
+            ("at: 12345678 {:>10} 12345678 {0}", vec![Value::from(1)], false),
+            ("{{'id': {}}}", vec![Value::from(1_i64 << 40)], false),
             ("{:>999999}", vec![], false),
             ("{:>1000000}", vec![], true),
             ("{:.100000000000000000000000}", vec![], true),
