@@ -23,6 +23,10 @@ impl Partial {
     /// Creates one next to `path`.
     pub(crate) fn beside(path: &Path) -> io::Result<Self> {
         removed_at_signals();
+        // The last component is that of the directory, so only the rename would fail, after everything was written.
+        if path.to_string_lossy().ends_with(std::path::is_separator) {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory; add the name of a file"));
+        }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !directory.is_dir() {
             let what = format!("there is no folder {}; create it first", directory.display());

@@ -1,5 +1,6 @@
 //! Which model and tokenizer.
 
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Map, Value};
 
 use crate::args::{complete, heading};
@@ -13,14 +14,14 @@ pub(crate) struct ModelArgs {
     /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works if a
     /// built-in model claims it, such as Qwen/Qwen3-8B. Without this option, metatok uses the chat template of --tokenizer.
     /// Without both options, a command without any input uses the demo. --format messages needs neither.
-    #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
+    #[arg(short, long, value_name = "FILE|NAME|REPO", value_parser = NonEmptyStringValueParser::new(), add = complete::models())]
     pub(crate) model: Option<String>,
 
     /// Tokenizer, if not the model's own
     ///
     /// A directory, a file (tokenizer.json, tokenizer.model, tekken.json, tiktoken's or GGUF), a built-in model, or a repository
     /// of the Hugging Face Hub (org/name or org/name@revision).
-    #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
+    #[arg(short, long, value_name = "DIR|FILE|REPO", value_parser = NonEmptyStringValueParser::new(), add = complete::models())]
     pub(crate) tokenizer: Option<String>,
 
     /// Chat template instead of the model's

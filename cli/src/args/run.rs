@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
+
 use crate::args::{
     InputArgs, ModelArgs, OnError, PromptArgs, RequestArgs, ServerArgs, heading, output_file, positive, truncation,
 };
@@ -34,7 +36,7 @@ pub(crate) struct RunArgs {
     /// The model's weights, if not where the tokenizer is
     ///
     /// A folder with config.json and safetensors files, or a repository of the Hugging Face Hub.
-    #[arg(short, long, value_name = "DIR|REPO", value_hint = clap::ValueHint::DirPath)]
+    #[arg(short, long, value_name = "DIR|REPO", value_parser = NonEmptyStringValueParser::new(), value_hint = clap::ValueHint::DirPath)]
     pub(crate) weights: Option<String>,
 
     /// Sample as the model's generation_config.json says

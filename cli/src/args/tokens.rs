@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
+
 use crate::args::{ReadArgs, complete, content, heading, special_tokens};
 use metatok::builder::ContentTrust;
 use metatok::tokenizer::AddSpecialTokens;
@@ -102,7 +104,7 @@ pub(crate) struct TokenizerArgs {
     /// Use the tokenizer of this model
     ///
     /// A built-in model (`metatok models` lists them), a model file, or a repository that a built-in model claims.
-    #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
+    #[arg(short, long, value_name = "FILE|NAME|REPO", value_parser = NonEmptyStringValueParser::new(), add = complete::models())]
     pub(crate) model: Option<String>,
 
     /// Use this tokenizer
@@ -110,7 +112,7 @@ pub(crate) struct TokenizerArgs {
     /// A directory, a file (tokenizer.json, tokenizer.model, tekken.json, tiktoken's or GGUF), a built-in model, or a repository
     /// of the Hugging Face Hub (org/name or
     /// org/name@revision).
-    #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
+    #[arg(short, long, value_name = "DIR|FILE|REPO", value_parser = NonEmptyStringValueParser::new(), add = complete::models())]
     pub(crate) tokenizer: Option<String>,
 }
 
