@@ -54,19 +54,6 @@ def readable(table: Any) -> Any:
         raise UsageError(f"{what}; install pyarrow, or drop the column", kind="unsupported-table") from None
 
 
-def id_of(table: Any, column: str, row: int) -> Any:
-    """The id of a row of a table that has a column of them; otherwise None."""
-    try:
-        value = (getattr(table, "iloc", None) or table[column])[row]
-        value = value[column] if hasattr(table, "iloc") else value
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        return None
-    for name in ("as_py", "item"):
-        if hasattr(value, name):
-            return getattr(value, name)()
-    return value
-
-
 def with_column(rows: Any, name: str, values: list[Any]) -> Any:
     """A table with one more column, for a library that takes back what it gave; of a mapping only this column."""
     if isinstance(rows, Mapping):

@@ -38,6 +38,7 @@ def build_arrow(
     column: str,
     id_column: str | None,
     ids_column: str,
+    error_column: str | None,
     keep: list[str],
     first_row: int,
     max_out_len: int | None,

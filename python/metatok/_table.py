@@ -22,6 +22,7 @@ class Tables:
         column: The column of conversations.
         id_column: The column of the prompts' ids: strings or dates, or values that are written as JSON.
         keep: A further column, or several, to keep as they are.
+        error_column: A further column for what is wrong with rows that cannot be built, whose ids are null.
         threads: How many threads build.
     """
 
@@ -32,12 +33,13 @@ class Tables:
         column: str = "messages",
         id_column: str = "id",
         keep: str | Sequence[str] = (),
+        error_column: str | None = None,
         threads: int = 1,
     ) -> None:
         self._arguments = {name: value for name, value in builder.items() if name not in LIMITS}
         self._limits = {name: value for name, value in builder.items() if name in LIMITS}
         self._column, self._id_column, self._keep = column, id_column, kept(keep)
-        self._threads = threads
+        self._error_column, self._threads = error_column, threads
         self._builder: PromptBuilder | None = None
 
     @property
@@ -55,7 +57,7 @@ class Tables:
         Raises:
             KeyError: it lacks a column.
             ValueError: a row has no id.
-            InputError: of the first conversation that the template does not take.
+            InputError: without an ``error_column``, of the first conversation that the template does not take.
         """
         limit = [name for name in table.column_names if name == "max_out_len"]
         more = companions(table.column_names, self._column)
@@ -72,6 +74,7 @@ class Tables:
                 self._column,
                 id_column=self._id_column,
                 keep=self._keep,
+                error_column=self._error_column,
                 threads=self._threads,
                 **self._limits,
             )

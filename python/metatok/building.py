@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metatok import _metatok
-from metatok._columns import columns_of, conversations, id_of, readable, with_column
+from metatok._columns import columns_of, conversations, readable, with_column
 from metatok._limits import budget as limits_of
 from metatok._limits import whole
 from metatok._several import several
 from metatok.batch import Batch
-from metatok.errors import InputError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 from metatok.tokenizer import Tokenizer
@@ -166,6 +165,7 @@ class Building:
         *,
         id_column: str | None = None,
         ids_column: str = "input_ids",
+        error_column: str | None = None,
         keep: str | Sequence[str] = (),
         first_row: int = 0,
         max_out_len: int | None = None,
@@ -182,6 +182,8 @@ class Building:
             id_column: The prompts' ids: strings or dates, or values that are written as JSON. By default ``id``, if the table has
                 it.
             ids_column: The name of the column of ids.
+            error_column: The name of a further column, with what is wrong with a row that cannot be built; its ids are null.
+                By default, the first such row is raised.
             keep: A column, or several, that are added after it as they are.
             first_row: The number of the first row, for rows without an id.
             max_out_len: How many tokens an answer may have: for rows that say nothing in a column ``max_out_len``.
@@ -202,14 +204,9 @@ class Building:
         if max_out_len is not None:
             max_out_len = whole("max_out_len", max_out_len)
         limits = limits_of(budget, max_out_len)
-        try:
-            return _metatok.build_arrow(
-                self._core, readable(table), column, id_column, ids_column, keep, first_row, max_out_len, threads, limits
-            )
-        except InputError as error:
-            if (row := error.place.get("conversation")) is None:
-                raise
-            raise error._of_row(id_of(table, id_column or "id", int(row))) from None
+        return _metatok.build_arrow(
+            self._core, readable(table), column, id_column, ids_column, error_column, keep, first_row, max_out_len, threads, limits
+        )
 
     def requests(
         self,

@@ -13,7 +13,6 @@ unknown-role {'conversation': 1, 'message': 0}
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from typing import Any
@@ -61,14 +60,10 @@ class MetatokError(ValueError):
         place: dict[str, str | int] = {"line": number, **self.place}
         return type(self)(f"row {number}: {self}", self.kind, self.fault, place, self.way_out)
 
-    def _of_row(self, id: object) -> MetatokError:
-        """The same error, of the row with this id of a table: nobody sees the JSON that its messages were read from."""
-        said = re.sub(r" at column \d+$", "", str(self))
-        place = dict(self.place)
-        if id is not None:
-            place["id"] = id if isinstance(id, (str, int)) else str(id)
-            said = said.replace(": ", f" (id {place['id']!r}): ", 1)
-        return type(self)(said, self.kind, self.fault, place, self.way_out)
+    def _of_row(self, id: str | int) -> MetatokError:
+        """The same error, of the row with this id of a table."""
+        said = str(self).replace(": ", f" (id {id!r}): ", 1)
+        return type(self)(said, self.kind, self.fault, {**self.place, "id": id}, self.way_out)
 
     def _saying(self, text: str, other: str) -> MetatokError:
         """The same error with another text in place of this one."""

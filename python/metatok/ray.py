@@ -29,6 +29,8 @@ class Build:
         column: The column of conversations.
         id_column: The column of the prompts' ids; Ray numbers no rows, so there must be one.
         keep: A further column to keep, or several.
+        error_column: A further column for what is wrong with rows that cannot be built, whose ids are null. By default, the
+            first such row ends the job.
         threads: How many threads build, as many as the actor has cores.
         builder: The other arguments of :class:`metatok.PromptBuilder`, and the limits of
             :meth:`metatok.PromptBuilder.build_arrow`: ``max_seq_len``, ``max_out_len``, ``truncation``.
@@ -41,11 +43,14 @@ class Build:
         column: str = "messages",
         id_column: str = "id",
         keep: str | Sequence[str] = (),
+        error_column: str | None = None,
         threads: int = 1,
         **builder: Any,
     ) -> None:
         arguments = {"model": model, **builder}
-        self._tables = Tables(arguments, column=column, id_column=id_column, keep=keep, threads=threads)
+        self._tables = Tables(
+            arguments, column=column, id_column=id_column, keep=keep, error_column=error_column, threads=threads
+        )
         # An actor that cannot load it fails here, before it has any rows.
         self._tables.builder  # noqa: B018
 

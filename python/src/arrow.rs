@@ -1,18 +1,15 @@
 //! Tables of Arrow: a column of conversations becomes a table of ids, as `metatok build` writes it.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_array::builder::{Int64Builder, ListBuilder};
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use metatok::build::InputOptions;
-use metatok::dataset::records::companions;
-use metatok::error::{At, ErrorKind, Place};
+use metatok::error::{ErrorKind, Fault, Place};
 use metatok::sink::{Table, TableFormat};
-use metatok::{Error, Fingerprint};
+use metatok::{ContextBudget, Error, Fingerprint};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -20,16 +17,16 @@ use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::at_least_one::Threads;
 use crate::builder::{Builder, budget_of};
-use crate::column::{Column, RecordForm, Records, Texts, is_text};
+use crate::column::RecordForm;
 use crate::conversation::{Reader, Said};
 use crate::error::{OrRaise, exception};
-
-/// The column with the limits of answers.
-const MAX_OUT_LEN: &str = "max_out_len";
+use crate::many::build_many;
+use crate::setting_name::setting_name;
+use crate::table_rows::{MAX_OUT_LEN, RowIds, TableColumns, TableRows};
 
 /// Builds a column of conversations, and returns a table with the schema of `metatok build --format parquet`, and after
 /// it the columns to keep. Rows without an id have their numbers, from `first_row` on; those without a limit of their own
-/// have `max_out_len`.
+/// have `max_out_len`. With `error_column`, rows that cannot be built have no ids, but there what is wrong.
 ///
 /// # Errors
 /// `TypeError` for what is not a table, and for a column with a type that is not a conversation; `UsageError` for a
@@ -43,6 +40,7 @@ pub(crate) fn build_arrow(
     column: &str,
     id_column: Option<&str>,
     ids_column: &str,
+    error_column: Option<&str>,
     keep: Vec<String>,
     first_row: usize,
     max_out_len: Option<u64>,
@@ -50,59 +48,66 @@ pub(crate) fn build_arrow(
     budget: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTable> {
     let (batches, schema) = table_of(table)?;
-    let index = |name: &str| index(&schema, name).or_raise(py);
-    let said = index(column)?;
-    let id = id_column.map(index).transpose()?.or_else(|| schema.index_of("id").ok());
-    let limit = schema.index_of(MAX_OUT_LEN).ok();
-    let keep = keep.iter().filter(|name| *name != MAX_OUT_LEN || limit.is_none());
-    let keep = keep.map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
-    let fields = fields(ids_column, keep.iter().map(|&kept| schema.field(kept).clone())).or_raise(py)?;
+    let columns = TableColumns::find(&schema, column, id_column, &keep).or_raise(py)?;
+    let kept = columns.keep.iter().map(|&kept| schema.field(kept).clone());
+    let fields = fields(ids_column, error_column, kept).or_raise(py)?;
     let form = RecordForm::default();
-    let is_text = is_text(schema.field(said).data_type());
-    let more: Vec<usize> = companions(column, is_text).filter_map(|name| schema.index_of(name).ok()).collect();
-    let columns = batches.iter().map(|batch| {
-        let of = |at: usize| (&schema.fields()[at], batch.column(at));
-        Column::of(of(said), more.iter().map(|at| of(*at)), &form)
+    let mut first = first_row;
+    let ids = batches.iter().map(|batch| {
+        let ids = RowIds::of(&columns, batch, first, &form, py);
+        first += batch.num_rows();
+        ids
     });
-    let columns = columns.collect::<Result<Vec<_>, ArrowError>>();
-    let mut columns = columns.map_err(|error| unread(&schema.fields()[said], &error))?;
-    let mut first = 0;
-    let limits = batches.iter().map(|batch| {
-        let own = limit.map(|limit| (&schema.fields()[limit], batch.column(limit)));
-        let rows = first..first + batch.num_rows();
-        first = rows.end;
-        limits(py, own, rows, max_out_len, &form)
-    });
-    let limits = limits.collect::<PyResult<Vec<_>>>()?;
-    py.detach(|| builder.shared.expect(limits.iter().map(Vec::len).sum()));
+    let ids = ids.collect::<PyResult<Vec<_>>>()?;
+    let rows = batches.iter().map(|batch| TableRows::of(&columns, batch, &form));
+    let mut rows = rows.collect::<PyResult<Vec<_>>>()?;
+    py.detach(|| builder.shared.expect(first - first_row));
     let mut reader = Reader::new(&builder.shared.builder);
-    let rows = limits.iter().enumerate().flat_map(|(i, limits)| limits.iter().enumerate().map(move |row| (i, row)));
-    let conversations = rows.enumerate().map(|(number, (i, (row, limit)))| {
-        let said = columns[i].conversation(row, &mut reader, Place::Conversation(number)).or_raise(py)?;
-        Ok(Said { max_out_len: *limit, ..said })
+    let budget = budget.map(budget_of).transpose()?;
+    let is_kept = |error: &Error| error_column.is_some() && error.fault() == Fault::Input;
+    let numbers = batches.iter().enumerate().flat_map(|(i, batch)| (0..batch.num_rows()).map(move |row| (i, row)));
+    let conversations = numbers.enumerate().map(|(number, (i, row))| {
+        let place = Place::Conversation(number);
+        match rows[i].conversation(row, max_out_len, &mut reader, &place) {
+            Err(error) if is_kept(&error) => Ok(Err(text(&error))),
+            said => Ok(Ok(said.or_raise(py)?)),
+        }
     });
-    let prompts = builder.each_of(py, conversations, 0, threads, budget, |built| built.prompt.input_ids)?;
+    let build = |session: &mut _, said: &Result<Said, String>| match said {
+        Err(error) => Ok(Row { error: Some(error.clone()), ..Row::default() }),
+        Ok(said) => match builder.built(session, said, budget.as_ref()) {
+            Err(error) if is_kept(&error) => Ok(Row { error: Some(text(&error)), ..Row::default() }),
+            built => built.map(|built| Row {
+                input_ids: built.prompt.input_ids,
+                max_out_len: said.max_out_len.and_then(|limit| i64::try_from(limit).ok()),
+                error: None,
+            }),
+        },
+    };
+    let built = build_many(py, conversations, 0, &builder.shared, threads, build);
+    let built = built.map_err(|error| of_row(py, error, &ids))?;
     builder.shared.tell(py, reader)?;
-    let metadata = metadata(py, builder, prompts.len(), max_out_len, budget)?;
+    let metadata = metadata(py, builder, built.len(), max_out_len, budget)?;
     let metadata = HashMap::from([("metatok".to_owned(), metadata)]);
-    let table_of_ids = Arc::new(Schema::new_with_metadata(fields, metadata));
-    let mut prompts = prompts.into_iter();
-    let mut row = first_row;
-    let built = batches.iter().zip(&limits).map(|(batch, limits)| {
-        let of_batch: Vec<Vec<u32>> = prompts.by_ref().take(batch.num_rows()).collect();
-        let own = id.map(|id| (&schema.fields()[id], batch.column(id)));
-        let mut columns = vec![ids_of_rows(py, own, row, of_batch.len(), &form)?];
-        columns.extend((0..2).map(|_| Arc::new(Int64Array::new_null(of_batch.len())) as ArrayRef));
-        columns.push(Arc::new(
-            limits.iter().map(|limit| limit.and_then(|limit| i64::try_from(limit).ok())).collect::<Int64Array>(),
-        ));
-        columns.push(Arc::new(lists(&of_batch)));
-        columns.extend(keep.iter().map(|&kept| Arc::clone(batch.column(kept))));
-        row += of_batch.len();
-        RecordBatch::try_new(Arc::clone(&table_of_ids), columns).map_err(|error| failed(py, &error))
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+    let mut built = built.as_slice();
+    let batches = batches.iter().zip(ids).map(|(batch, ids)| {
+        let (rows, rest) = built.split_at(batch.num_rows());
+        built = rest;
+        let kept = columns.keep.iter().map(|&kept| Arc::clone(batch.column(kept)));
+        let columns = own_columns(ids.texts, rows, error_column.is_some()).into_iter().chain(kept).collect();
+        RecordBatch::try_new(Arc::clone(&schema), columns)
+            .map_err(|error| exception(py, &ErrorKind::Invalid(error.to_string()).into()))
     });
-    let built = built.collect::<PyResult<Vec<_>>>()?;
-    PyTable::try_new(built, table_of_ids)
+    PyTable::try_new(batches.collect::<PyResult<_>>()?, schema)
+}
+
+/// What became of a row.
+#[derive(Debug, Default)]
+struct Row {
+    input_ids: Vec<u32>,
+    max_out_len: Option<i64>,
+    error: Option<String>,
 }
 
 /// The batches of a table, and their schema.
@@ -120,47 +125,21 @@ fn table_of(table: &Bound<'_, PyAny>) -> PyResult<(Vec<RecordBatch>, SchemaRef)>
     Ok(read?.into_table()?.into_inner())
 }
 
-/// The exception for a column with values of a type that cannot be read.
-fn unread(field: &Field, error: &ArrowError) -> PyErr {
-    let what = match error {
-        ArrowError::NotYetImplemented(what) | ArrowError::InvalidArgumentError(what) => what.clone(),
-        error => error.to_string(),
+/// What is wrong with a row, for its place in the column of errors.
+fn text(error: &Error) -> String {
+    error.display_with(&setting_name).to_string()
+}
+
+/// The exception with the row's id, if it is of one that has an id.
+fn of_row(py: Python<'_>, error: PyErr, ids: &[RowIds<'_>]) -> PyErr {
+    let named = || {
+        let value = error.value(py);
+        let number: usize = value.getattr("place").ok()?.get_item("conversation").ok()?.extract().ok()?;
+        let (ids, row) = ids.iter().flat_map(|ids| (0..ids.texts.len()).map(move |row| (ids, row))).nth(number)?;
+        let id = ids.own(row, py).ok()??;
+        value.call_method1("_of_row", (id,)).ok().map(PyErr::from_value)
     };
-    PyTypeError::new_err(format!("column {:?} has values of type {}: {what}", field.name(), field.data_type()))
-}
-
-/// How many tokens the answers of these rows may have: the table's own numbers, or `default`.
-///
-/// # Errors
-/// `InputError` for what is not a number of tokens.
-fn limits(
-    py: Python<'_>,
-    own: Option<(&FieldRef, &ArrayRef)>,
-    rows: Range<usize>,
-    default: Option<u64>,
-    form: &RecordForm,
-) -> PyResult<Vec<Option<u64>>> {
-    let Some((field, own)) = own else { return Ok(vec![default; rows.len()]) };
-    let mut values = Records::of(field, own, form).map_err(|error| unread(field, &error))?;
-    let mut limit = |row| -> metatok::Result<Option<u64>> {
-        let Some(json) = values.json(row)? else { return Ok(default) };
-        let number = json.parse().ok().filter(|number| i64::try_from(*number).is_ok());
-        let wrong = || ErrorKind::Conversation(format!("{json} is not a number of tokens"));
-        Ok(Some(number.ok_or_else(wrong).at(Place::column(MAX_OUT_LEN))?))
-    };
-    let limits = rows.clone().enumerate().map(|(row, number)| limit(row).at(Place::Conversation(number)));
-    limits.collect::<metatok::Result<Vec<_>>>().or_raise(py)
-}
-
-fn failed(py: Python<'_>, error: &ArrowError) -> PyErr {
-    exception(py, &Error::from(ErrorKind::Invalid(error.to_string())))
-}
-
-fn index(schema: &Schema, column: &str) -> metatok::Result<usize> {
-    schema.index_of(column).map_err(|_| {
-        let columns = schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
-        Error::from(ErrorKind::MissingColumn { column: column.to_owned(), columns }).at(Place::other("the table"))
-    })
+    named().unwrap_or(error)
 }
 
 fn metadata(
@@ -168,10 +147,9 @@ fn metadata(
     builder: &Builder,
     rows: usize,
     max_out_len: Option<u64>,
-    budget: Option<&Bound<'_, PyAny>>,
+    budget: Option<ContextBudget>,
 ) -> PyResult<String> {
     let options = builder.recipe.options().or_raise(py)?;
-    let budget = budget.map(budget_of).transpose()?;
     let of_input = InputOptions {
         max_seq_len: budget.map(|budget| budget.max_seq_len),
         max_out_len: max_out_len.and_then(|limit| usize::try_from(limit).ok()),
@@ -187,16 +165,21 @@ fn metadata(
 ///
 /// # Errors
 /// Names one that there would be twice.
-fn fields(ids_column: &str, keep: impl Iterator<Item = Field>) -> metatok::Result<Vec<Field>> {
+fn fields(
+    ids_column: &str,
+    error_column: Option<&str>,
+    keep: impl Iterator<Item = Field>,
+) -> metatok::Result<Vec<Field>> {
     let ids = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
     let own = [
         Field::new("id", DataType::Utf8, false),
         Field::new("repeat", DataType::Int64, true),
         Field::new("turn", DataType::Int64, true),
         Field::new(MAX_OUT_LEN, DataType::Int64, true),
-        Field::new(ids_column, ids, false),
+        Field::new(ids_column, ids, error_column.is_some()),
     ];
-    let fields: Vec<Field> = own.into_iter().chain(keep).collect();
+    let error = error_column.map(|name| Field::new(name, DataType::Utf8, true));
+    let fields: Vec<Field> = own.into_iter().chain(error).chain(keep).collect();
     let mut seen = HashSet::new();
     match fields.iter().find(|field| !seen.insert(field.name())) {
         None => Ok(fields),
@@ -204,43 +187,25 @@ fn fields(ids_column: &str, keep: impl Iterator<Item = Field>) -> metatok::Resul
     }
 }
 
-/// The ids of rows: strings and dates as they are, other values as JSON; rows without one have their numbers.
-fn ids_of_rows(
-    py: Python<'_>,
-    own: Option<(&FieldRef, &ArrayRef)>,
-    first: usize,
-    rows: usize,
-    form: &RecordForm,
-) -> PyResult<ArrayRef> {
-    let mut ids = StringBuilder::with_capacity(rows, 8 * rows);
-    let texts = own.and_then(|(_, own)| Texts::of(own));
-    let mut values = match (&texts, own) {
-        (None, Some((field, own))) => Some(Records::of(field, own, form).map_err(|error| unread(field, &error))?),
-        _ => None,
-    };
-    for row in 0..rows {
-        let own: Option<Cow<'_, str>> = match (&texts, &mut values) {
-            (Some(texts), _) => texts.get(row).map(Cow::Borrowed),
-            (None, Some(values)) => values.json(row).at(Place::Conversation(first + row)).or_raise(py)?.map(unquoted),
-            (None, None) => None,
-        };
-        ids.append_value(own.unwrap_or_else(|| (first + row).to_string().into()));
+/// The columns of [`fields`] before those that are kept.
+fn own_columns(ids: StringArray, rows: &[Row], with_errors: bool) -> Vec<ArrayRef> {
+    let none = Arc::new(Int64Array::new_null(rows.len()));
+    let limits: Int64Array = rows.iter().map(|row| row.max_out_len).collect();
+    let mut columns: Vec<ArrayRef> =
+        vec![Arc::new(ids), Arc::clone(&none) as _, none, Arc::new(limits), Arc::new(lists(rows))];
+    if with_errors {
+        columns.push(Arc::new(rows.iter().map(|row| row.error.as_deref()).collect::<StringArray>()));
     }
-    Ok(Arc::new(ids.finish()))
+    columns
 }
 
-/// A string without the quotes of JSON.
-fn unquoted(json: &str) -> Cow<'_, str> {
-    serde_json::from_str::<String>(json).map_or(Cow::Borrowed(json), Cow::Owned)
-}
-
-/// Lists of ids, without nulls.
-fn lists(prompts: &[Vec<u32>]) -> arrow_array::ListArray {
-    let tokens = prompts.iter().map(Vec::len).sum();
-    let mut lists = ListBuilder::with_capacity(Int64Builder::with_capacity(tokens), prompts.len());
-    for prompt in prompts {
-        prompt.iter().for_each(|&id| lists.values().append_value(i64::from(id)));
-        lists.append(true);
+/// The ids of rows; a null for one that could not be built.
+fn lists(rows: &[Row]) -> ListArray {
+    let tokens = rows.iter().map(|row| row.input_ids.len()).sum();
+    let mut lists = ListBuilder::with_capacity(Int64Builder::with_capacity(tokens), rows.len());
+    for row in rows {
+        row.input_ids.iter().for_each(|&id| lists.values().append_value(i64::from(id)));
+        lists.append(row.error.is_none());
     }
     lists.finish()
 }

@@ -298,6 +298,7 @@ impl Builder {
         self.each(conversations, first, threads, budget, |built| built)
     }
 
+    /// What is taken of each prompt.
     fn each<T: Send>(
         &self,
         conversations: &Bound<'_, PyAny>,
@@ -306,30 +307,22 @@ impl Builder {
         budget: Option<&Bound<'_, PyAny>>,
         take: impl Fn(Prompt) -> T + Sync,
     ) -> PyResult<Vec<T>> {
+        let py = conversations.py();
+        let budget = budget.map(budget_of).transpose()?;
         let mut reader = Reader::new(&self.shared.builder);
         let said = of_objects(conversations, first, &self.shared, &mut reader)?;
-        let taken = self.each_of(conversations.py(), said, first, threads, budget, take)?;
-        self.shared.tell(conversations.py(), reader)?;
+        let taken = build_many(py, said, first, &self.shared, threads, |session, said| {
+            self.built(session, said, budget.as_ref()).map(&take)
+        })?;
+        self.shared.tell(py, reader)?;
         Ok(taken)
     }
 
-    /// What is taken of each prompt of conversations that are made one by one.
-    pub(crate) fn each_of<T: Send>(
-        &self,
-        py: Python<'_>,
-        conversations: impl Iterator<Item = PyResult<Said>>,
-        first: usize,
-        threads: Option<Threads>,
-        budget: Option<&Bound<'_, PyAny>>,
-        take: impl Fn(Prompt) -> T + Sync,
-    ) -> PyResult<Vec<T>> {
-        let budget = budget.map(budget_of).transpose()?;
-        build_many(py, conversations, first, &self.shared, threads, |session, said| {
-            self.built(session, said, budget.as_ref()).map(&take)
-        })
-    }
-
-    fn built(&self, session: &mut Session, said: &Said, budget: Option<&ContextBudget>) -> Result<Prompt> {
+    /// A prompt that fits.
+    ///
+    /// # Errors
+    /// As for building one.
+    pub(crate) fn built(&self, session: &mut Session, said: &Said, budget: Option<&ContextBudget>) -> Result<Prompt> {
         let built = self.build_said(session, said, budget)?;
         self.shared.see(&built.prompt);
         Ok(built)

@@ -12,7 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::error::exception;
+use crate::error::OrRaise;
 use crate::json::{keys_to_json, text, to_json};
 
 /// A conversation, and what else its record says.
@@ -54,7 +54,7 @@ impl<'b> Reader<'b> {
     /// # Errors
     /// `TypeError` for what cannot be one; `InputError` for what is not JSON; otherwise as for a line of a file.
     pub(crate) fn object(&mut self, object: &Bound<'_, PyAny>, place: impl Display) -> PyResult<Said> {
-        self.try_object(object, place)?.map_err(|error| of_object(object.py(), &error))
+        self.try_object(object, place)?.or_raise(object.py())
     }
 
     /// The same, with an error of the library as it is.
@@ -79,12 +79,12 @@ impl<'b> Reader<'b> {
         Ok(self.json(&json.to_string(), place))
     }
 
-    /// A record, as in a line of a file.
+    /// A record of the JSON of a value. Nobody sees this JSON, so errors do not say where in it they are.
     ///
     /// # Errors
     /// As for a line of a file.
     pub(crate) fn json(&mut self, json: &str, place: impl Display) -> Result<Said> {
-        let record = self.records.parse(json)?;
+        let record = self.records.parse(json).map_err(without_column)?;
         self.record(record, place)
     }
 
@@ -108,16 +108,15 @@ pub(crate) fn conversation(object: &Bound<'_, PyAny>, builder: &PromptBuilder) -
     Ok(Reader::new(builder).object(object, "the conversation")?.conversation)
 }
 
-/// The exception for an error in an object, which has no columns of text.
-fn of_object(py: Python<'_>, error: &Error) -> PyErr {
-    let exception = exception(py, error);
-    let what = error.kind().to_string();
+/// The error without the column of the text that it is in.
+fn without_column(error: Error) -> Error {
+    let ErrorKind::Parse(what) = error.kind() else { return error };
     match what.rsplit_once(" at column ") {
-        Some((plain, column)) if matches!(error.kind(), ErrorKind::Parse(_)) && column.parse::<usize>().is_ok() => {
-            let plain = exception.value(py).call_method1("_saying", (what.as_str(), plain));
-            plain.map_or_else(|error| error, PyErr::from_value)
+        Some((what, column)) if column.parse::<usize>().is_ok() => {
+            let plain = Error::from(ErrorKind::Parse(what.to_owned())).with_fault(error.fault());
+            error.places().iter().rev().fold(plain, |plain, place| plain.at(place.clone()))
         }
-        _ => exception,
+        _ => error,
     }
 }
 

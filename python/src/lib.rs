@@ -22,6 +22,7 @@ mod recipe;
 mod requests;
 mod setting_name;
 mod shared;
+mod table_rows;
 mod task;
 mod tokenizer;
 mod view;

@@ -24,7 +24,7 @@ const CHUNK: usize = 32;
 const ASKED: Duration = Duration::from_millis(50);
 
 /// Conversations for a thread, with the number of the first.
-type Chunk = (usize, Vec<Said>);
+type Chunk<C> = (usize, Vec<C>);
 
 /// What became of a chunk, with the number of its first conversation.
 type Built<T> = (usize, Result<Vec<T>>);
@@ -44,23 +44,22 @@ pub(crate) fn of_objects<'a>(
 }
 
 /// Builds every conversation with `build`, on this many threads, and returns the results in order. `start` is the number of
-/// the first one, for errors. The conversations are
-/// made on this thread.
+/// the first one, for errors. The conversations are made on this thread.
 ///
 /// # Errors
 /// That of the first conversation that fails; what making them raises; `KeyboardInterrupt`.
-pub(crate) fn build_many<T: Send>(
+pub(crate) fn build_many<C: Send + Sync, T: Send>(
     py: Python<'_>,
-    conversations: impl Iterator<Item = PyResult<Said>>,
+    conversations: impl Iterator<Item = PyResult<C>>,
     start: usize,
     shared: &Shared,
     threads: Option<Threads>,
-    build: impl Fn(&mut Session, &Said) -> Result<T> + Sync,
+    build: impl Fn(&mut Session, &C) -> Result<T> + Sync,
 ) -> PyResult<Vec<T>> {
     let mut chunks = Chunks { conversations, py, next: start };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.map_or(cores, |threads| threads.get().get().min(cores));
-    let work = Work { shared, build, failed: AtomicUsize::new(usize::MAX) };
+    let work = Work { shared, build: &build, failed: AtomicUsize::new(usize::MAX) };
     let Some(first) = chunks.read()? else { return Ok(Vec::new()) };
     if threads == 1 || first.1.len() < CHUNK {
         return work.alone(py, first, &mut chunks);
@@ -107,8 +106,8 @@ struct Chunks<'py, I> {
     next: usize,
 }
 
-impl<I: Iterator<Item = PyResult<Said>>> Chunks<'_, I> {
-    fn read(&mut self) -> PyResult<Option<Chunk>> {
+impl<C, I: Iterator<Item = PyResult<C>>> Chunks<'_, I> {
+    fn read(&mut self) -> PyResult<Option<Chunk<C>>> {
         let first = self.next;
         let mut chunk = Vec::with_capacity(CHUNK);
         while chunk.len() < CHUNK {
@@ -137,19 +136,19 @@ pub(crate) fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
 }
 
 /// What all threads do.
-struct Work<'a, F> {
+struct Work<'a, C, T> {
     shared: &'a Shared,
-    build: F,
+    build: &'a (dyn Fn(&mut Session, &C) -> Result<T> + Sync),
     /// The first conversation of the first chunk that failed: nothing after it is built.
     failed: AtomicUsize,
 }
 
-impl<T: Send, F: Fn(&mut Session, &Said) -> Result<T> + Sync> Work<'_, F> {
+impl<C: Send + Sync, T: Send> Work<'_, C, T> {
     /// Builds on this thread, and lets the interpreter's lock go meanwhile.
-    fn alone<I: Iterator<Item = PyResult<Said>>>(
+    fn alone<I: Iterator<Item = PyResult<C>>>(
         &self,
         py: Python<'_>,
-        mut chunk: Chunk,
+        mut chunk: Chunk<C>,
         chunks: &mut Chunks<'_, I>,
     ) -> PyResult<Vec<T>> {
         let (mut all, mut session) = (Vec::new(), self.shared.builder.session());
@@ -165,12 +164,12 @@ impl<T: Send, F: Fn(&mut Session, &Said) -> Result<T> + Sync> Work<'_, F> {
     }
 
     /// Gives every chunk to the other threads.
-    fn give<I: Iterator<Item = PyResult<Said>>>(
+    fn give<I: Iterator<Item = PyResult<C>>>(
         &self,
         py: Python<'_>,
-        mut chunk: Chunk,
+        mut chunk: Chunk<C>,
         chunks: &mut Chunks<'_, I>,
-        to_work: SyncSender<Chunk>,
+        to_work: SyncSender<Chunk<C>>,
     ) -> PyResult<()> {
         loop {
             if let Err(TrySendError::Full(chunk)) = to_work.try_send(chunk) {
@@ -186,7 +185,7 @@ impl<T: Send, F: Fn(&mut Session, &Said) -> Result<T> + Sync> Work<'_, F> {
     }
 
     /// Builds what comes, on a thread of its own.
-    fn take(&self, chunks: &Mutex<Receiver<Chunk>>, to_us: &Sender<Built<T>>) {
+    fn take(&self, chunks: &Mutex<Receiver<Chunk<C>>>, to_us: &Sender<Built<T>>) {
         let mut session = self.shared.builder.session();
         loop {
             let next = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -204,7 +203,7 @@ impl<T: Send, F: Fn(&mut Session, &Said) -> Result<T> + Sync> Work<'_, F> {
         }
     }
 
-    fn build(&self, session: &mut Session, (first, chunk): &Chunk) -> Result<Vec<T>> {
+    fn build(&self, session: &mut Session, (first, chunk): &Chunk<C>) -> Result<Vec<T>> {
         self.shared.count(chunk.len());
         let conversations = (*first..).zip(chunk);
         conversations.map(|(i, said)| (self.build)(session, said).at(Place::Conversation(i))).collect()

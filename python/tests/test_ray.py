@@ -74,6 +74,14 @@ def test_build_has_the_same_schema_and_fingerprint(cluster: None, tmp_path: path
     check(tmp_path / "ids", single(folder, tmp_path / "single.parquet"))
 
 
+def test_bad_rows_do_not_end_a_job(cluster: None) -> None:
+    chats = [[{"role": "user", "content": None if number == 7 else "Hi!"}] for number in range(20)]
+    rows = ray.data.from_items([{"id": f"{number:02}", "messages": chat} for number, chat in enumerate(chats)])
+    built = metatok.ray.build(rows, "demo", error_column="error").take_all()
+    wrong = [(row["id"], row["input_ids"]) for row in built if row["error"] is not None]
+    assert (len(built), wrong) == (20, [("07", None)])
+
+
 def check(ids: pathlib.Path, one: pa.Table) -> None:
     """No row is lost or doubled, each has the same ids, and every shard has the schema, the stops and the fingerprint."""
     shards = sorted(ids.glob("*.parquet"))

@@ -47,3 +47,11 @@ def test_further_columns_are_kept(spark: Any) -> None:
     row = metatok.spark.build(frame, "demo", keep=["year"]).collect()[0]
     assert (row.id, row.year) == ("a", 3)
     assert row.input_ids == metatok.PromptBuilder("demo").build(rows[0][1]).tolist()
+
+
+def test_bad_rows_do_not_end_a_job(spark: Any) -> None:
+    rows = [("a", [{"role": "user", "content": "Hi!"}]), ("b", [{"role": "user", "content": None}])]
+    frame = spark.createDataFrame(rows, "id string, messages array<struct<role: string, content: string>>")
+    good, bad = sorted(metatok.spark.build(frame, "demo", error_column="error").collect(), key=lambda row: row.id)
+    assert (len(good.input_ids), good.error, bad.input_ids) == (14, None, None)
+    assert bad.error.startswith('message 0: a message has no "content"')

@@ -92,6 +92,40 @@ def test_a_row_without_an_id_has_its_number() -> None:
     assert caught.value.place == {"conversation": 1, "message": 0}
 
 
+BAD = [
+    (EMPTY, None, 'message 0: a message has no "content"'),
+    (None, None, "the row has no conversation, but a null"),
+    ([{"role": "tool", "content": "3"}], None, 'message 0: the template has no role "tool"'),
+    (HI, -1, 'column "max_out_len": -1 is not a number of tokens'),
+]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_that_cannot_be_built_can_be_told_in_a_column(threads: int) -> None:
+    rows = [{"id": str(number), "messages": HI, "max_out_len": 5} for number in range(100)]
+    for row, (messages, limit, _) in zip(rows[10::25], BAD):
+        row.update(messages=messages, max_out_len=limit)
+    table = pa.Table.from_pylist(rows)
+    built = Tables({"model": "demo"}, error_column="error", keep="messages", threads=threads).of(table)
+    assert built.schema.names == ["id", "repeat", "turn", "max_out_len", "input_ids", "error", "messages"]
+    made = built.to_pylist()
+    assert [row["id"] for row in made] == [row["id"] for row in rows]
+    wrong = [row for row in made if row["error"] is not None]
+    assert [row["id"] for row in wrong] == ["10", "35", "60", "85"]
+    for row, (_, _, said) in zip(wrong, BAD):
+        assert row["error"].startswith(said) and row["input_ids"] is None and row["max_out_len"] is None
+    ids = metatok.PromptBuilder("demo").build(HI).tolist()
+    assert all(row["input_ids"] == ids and row["max_out_len"] == 5 for row in made if row["error"] is None)
+
+
+def test_only_rows_are_told_in_a_column() -> None:
+    build = metatok.PromptBuilder("demo").build_arrow
+    with pytest.raises(metatok.InputError, match='no column "chat"'):
+        build(pa.table({"messages": [HI]}), "chat", error_column="error")
+    with pytest.raises(metatok.UsageError, match='two columns "id"'):
+        build(pa.table({"messages": [HI]}), error_column="id")
+
+
 def test_what_is_sent_to_workers_is_small() -> None:
     tables = Tables({"model": "demo"})
     tables.of(pa.table({"id": ["a"], "messages": [HI]}))
