@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -24,7 +25,9 @@ ROWS = 2000
 def spark() -> Iterator[Any]:
     paths = ":".join([str(pathlib.Path(metatok.__file__).parents[1]), str(pathlib.Path(__file__).parent)])
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.executorEnv.PYTHONPATH", paths).config("spark.pyspark.python", sys.executable)
+    builder = builder.config("spark.executorEnv.PYTHONPATH", paths)
+    # Otherwise workers run whatever `python3` there is.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
     yield session
     session.stop()
