@@ -12,14 +12,9 @@ and runs them on vLLM; `HuggingFace`, `HuggingFaceBaseModel`, `VLLMwithChatTempl
 """
 
 from metatok.opencompass._configs import datasets, models, prompt_builder, task
-from metatok.opencompass._models import (
-    HuggingFace,
-    HuggingFaceBaseModel,
-    HuggingFacewithChatTemplate,
-    VLLM,
-    VLLMwithChatTemplate,
-)
+from metatok.opencompass._huggingface import HuggingFace, HuggingFaceBaseModel, HuggingFacewithChatTemplate
 from metatok.opencompass._plain import plain
+from metatok.opencompass._vllm import VLLM, VLLMwithChatTemplate
 
 __all__ = [
     "HuggingFace",
