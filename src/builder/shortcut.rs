@@ -53,7 +53,7 @@ impl PromptBuilder {
 
     /// Whether a shortcut would build a conversation; none if there can be no shortcut, or if there is one.
     pub(crate) fn is_for_shortcut(&self) -> Option<impl Fn(&Conversation) -> bool> {
-        let sought = AhoCorasick::new(self.shortcut_source()?.template.sought()).ok()?;
+        let sought = sought(&self.shortcut_source()?.template)?;
         let mode = self.mode();
         Some(move |conversation: &Conversation| is_plain_chat(conversation, mode, &sought))
     }
@@ -61,7 +61,7 @@ impl PromptBuilder {
     /// Builds plain chats with this builder from now on. Returns whether it does.
     pub(crate) fn set_shortcut(&self, builder: PromptBuilder) -> bool {
         let shortcut = &self.shared.shortcut;
-        let sought = shortcut.source.as_ref().and_then(|source| AhoCorasick::new(source.template.sought()).ok());
+        let sought = shortcut.source.as_ref().and_then(|source| sought(&source.template));
         if let Some(sought) = sought {
             let _ = shortcut.builder.set((builder, sought));
         }
@@ -105,6 +105,11 @@ impl Session {
         }
         Ok(true)
     }
+}
+
+/// Finds what a template looks for in contents, in any case if the template changes that.
+fn sought(template: &ChatTemplate) -> Option<AhoCorasick> {
+    AhoCorasick::builder().ascii_case_insensitive(template.changes_case()).build(template.sought()).ok()
 }
 
 /// Whether a conversation is like those that imported templates are verified on: perhaps a system message, then questions

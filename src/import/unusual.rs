@@ -19,9 +19,9 @@ const TOLD_APART: [&str; 19] = [
     "Straße", "ﬁne", "İ", "ǅ", "ΟΔΟΣ",
 ];
 
-/// Conversations for this template; none if it has numbers that are too high to try, or works out others.
+/// Conversations for this template; none if it has numbers that are too high to try, or works out what it looks for.
 pub(super) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
-    if template.multiplies() {
+    if !template.tells_what_it_seeks() {
         return None;
     }
     let mut numbers: Vec<usize> = template.numbers().into_iter().chain(USUAL).collect();
@@ -40,7 +40,7 @@ pub(super) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
                 counts.flat_map(|count| [false, true].map(|has_system| chat(has_system, count, |at| at.to_string()))),
             );
         }
-        contents.extend((number - 1..=number + 2).map(|length| text(' ', length)));
+        contents.extend((number - 1..=number + 2).flat_map(|number| [text(' ', number), number.to_string()]));
         // With more words or lines than the number, too.
         contents.extend([' ', '\n'].map(|between| text(between, 2 * number + 3)));
     }

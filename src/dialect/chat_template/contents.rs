@@ -36,11 +36,6 @@ pub(super) fn names(source: &str) -> impl Iterator<Item = &str> {
     codes(source).flat_map(|code| code.words().collect::<Vec<_>>())
 }
 
-/// Whether a template's code multiplies or divides.
-pub(super) fn multiplies(source: &str) -> bool {
-    codes(source).any(|code| code.places().any(|at| matches!(code.sign(at), Some('*' | '/'))))
-}
-
 /// What stands in quotes without the blanks around it.
 pub(super) fn texts(source: &str) -> impl Iterator<Item = String> {
     literals(source).map(|text| text.trim_matches(is_space).to_owned()).filter(|text| !text.is_empty())

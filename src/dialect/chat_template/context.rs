@@ -26,6 +26,9 @@ pub(super) struct Chat<'c> {
     pub(super) add_generation_prompt: bool,
 }
 
+/// The variable with the tools in TypeScript.
+const TOOLS_TEXT: &str = "tools_ts_str";
+
 /// The texts of added tokens, by id.
 pub(super) type Added = HashMap<TokenId, String>;
 
@@ -78,6 +81,7 @@ impl<'c> Chat<'c> {
         now: Option<DateTime>,
         marking: Option<Marking<'_>>,
     ) -> Result<Value> {
+        self.check_tools(template)?;
         let values = |owner| Values { owner: marking.map(|marking| (owner, marking)) };
         let mut variables = Dict(Vec::with_capacity(12));
         let messages = self.messages.iter().enumerate();
@@ -86,7 +90,12 @@ impl<'c> Chat<'c> {
         variables.insert("messages", Value::from_object(List(messages.collect::<Result<_>>()?)));
         let of_all =
             |json: Option<&serde_json::Value>| json.map_or(Value::from(()), |json| values(Owner::NOBODY).of(json));
-        variables.insert("tools", of_all(self.tools));
+        let sorted = self.tools.filter(|_| template.sorts_tools).map(|tools| {
+            let mut tools = tools.clone();
+            tools.sort_all_objects();
+            tools
+        });
+        variables.insert("tools", of_all(sorted.as_ref().or(self.tools)));
         variables.insert("documents", of_all(self.documents));
         variables.insert("add_generation_prompt", Value::from(self.add_generation_prompt));
         // The first of a name wins, as in transformers: the conversation's, the user's, the tokenizer's.
@@ -106,6 +115,19 @@ impl<'c> Chat<'c> {
             variables.insert(NOW, Value::from(now.to_string()));
         }
         Ok(Value::from_object(variables))
+    }
+
+    /// Kimi's tokenizer gives the template of newer models the tools in TypeScript, too.
+    fn check_tools(self, template: &ChatTemplate) -> Result<()> {
+        let is_given =
+            || template.kwargs.contains_key(TOOLS_TEXT) || self.kwargs.is_some_and(|own| own.contains_key(TOOLS_TEXT));
+        if self.tools.is_none() || !template.sorts_tools || !template.mentions(TOOLS_TEXT) || is_given() {
+            return Ok(());
+        }
+        let what = format!(
+            "the chat template reads `{TOOLS_TEXT}`, which only the tokenizer's own Python code makes of tools"
+        );
+        Err(ErrorKind::Conversation(what).with_way_out("give this text in the record's chat_template_kwargs"))
     }
 
     /// A character of the conversation that is used as a mark, so that it cannot be marked.
@@ -221,7 +243,7 @@ fn in_json(json: &serde_json::Value, is: &mut dyn FnMut(&str) -> bool) -> bool {
 }
 
 /// The names of reasoning in messages, as transformers looks for them.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+pub(super) const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// Whether a message has a key with a value other than null.
 fn has(message: &ChatMessage, key: &str) -> bool {

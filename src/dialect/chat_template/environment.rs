@@ -54,6 +54,8 @@ pub(super) fn environment() -> Environment<'static> {
     generators::add(&mut environment);
     environment.add_filter("tojson", to_json);
     environment.add_filter("indent", indent);
+    environment.add_filter("default", default);
+    environment.add_filter("d", default);
     environment.add_filter("trim", trim);
     environment.add_filter("replace", replace);
     environment.add_filter("length", length);
@@ -176,7 +178,20 @@ fn indent(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Err
     Ok(methods::indented(text, &width, first, blank))
 }
 
-fn trim(state: &mut State<'_, '_>, value: &Value, chars: Option<Value>) -> Result<Value, Error> {
+/// Another value for what is undefined, and if so told for what is false.
+fn default(value: Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
+    let named = |i: usize, name: &str| argument(&args, &kwargs, i, name);
+    let is_about_truth = is_on(named(1, "boolean")?);
+    // None can be the default.
+    let default = if kwargs.has("default_value") { kwargs.get("default_value")? } else { args.first().cloned() };
+    kwargs.assert_all_used()?;
+    let is_missing = value.is_undefined() || (is_about_truth && !value.is_true());
+    Ok(if is_missing { default.unwrap_or_else(|| Value::from("")) } else { value })
+}
+
+fn trim(state: &mut State<'_, '_>, value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
+    let chars = argument(&args, &kwargs, 0, "chars")?;
+    kwargs.assert_all_used()?;
     match value.as_str() {
         Some(text) if chars.is_none() && !has_marks(text) => Ok(Value::from(text.trim_matches(is_space))),
         Some(_) => methods::call(state, value, "strip", chars.as_slice()),
@@ -184,16 +199,15 @@ fn trim(state: &mut State<'_, '_>, value: &Value, chars: Option<Value>) -> Resul
     }
 }
 
-fn replace(
-    state: &mut State<'_, '_>,
-    value: &Value,
-    old: Value,
-    new: Value,
-    most: Option<i64>,
-) -> Result<Value, Error> {
-    let value = if value.as_str().is_some() { value.clone() } else { Value::from(value.to_string()) };
+fn replace(state: &mut State<'_, '_>, value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
+    let named = |i: usize, name: &str| argument(&args, &kwargs, i, name);
+    let missing = |name| Error::new(ErrorKind::MissingArgument, format!("replace needs the argument {name:?}"));
     let text = |value: Value| if value.as_str().is_some() { value } else { Value::from(value.to_string()) };
-    methods::call(state, &value, "replace", &[text(old), text(new), most.map_or(Value::from(()), Value::from)])
+    let old = text(named(0, "old")?.ok_or_else(|| missing("old"))?);
+    let new = text(named(1, "new")?.ok_or_else(|| missing("new"))?);
+    let most = named(2, "count")?.unwrap_or_default();
+    kwargs.assert_all_used()?;
+    methods::call(state, &text(value.clone()), "replace", &[old, new, most])
 }
 
 fn length(value: &Value) -> Result<usize, Error> {

@@ -34,8 +34,8 @@ impl ChatTemplate {
         let files = Files::of(tokenizer)?;
         let Some(source) = files.named(DEFAULT)? else { return files.check_unnamed().map(|()| None) };
         let tool_use = files.named(TOOL_USE)?;
-        let name = files.name.clone();
-        Ok(Some(Self { tool_use, special_tokens: files.special_tokens, ..Self::new(name, source) }))
+        let (name, sorts_tools) = (files.name.clone(), sorts_tools(&files.config));
+        Ok(Some(Self { tool_use, special_tokens: files.special_tokens, sorts_tools, ..Self::new(name, source) }))
     }
 
     /// A chat template by name: a file of Jinja, or one of the tokenizer's templates.
@@ -52,10 +52,11 @@ impl ChatTemplate {
             }
             false => files.named(name)?.ok_or_else(|| files.not_found(name))?,
         };
-        Ok(Self { special_tokens: files.special_tokens, ..Self::new(name, source) })
+        let sorts_tools = sorts_tools(&files.config);
+        Ok(Self { special_tokens: files.special_tokens, sorts_tools, ..Self::new(name, source) })
     }
 
-    /// With the special tokens of a tokenizer, which the template may name.
+    /// With the special tokens of a tokenizer, which the template may name, and with its way to give tools.
     ///
     /// ```
     /// use metatok::Tokenizer;
@@ -73,7 +74,8 @@ impl ChatTemplate {
         let files = tokenizer.source();
         let config = parsed(files.tokenizer_config.as_deref(), &files.name, CONFIG)?;
         let map = parsed(files.special_tokens_map.as_deref(), &files.name, SPECIAL_TOKENS)?;
-        Ok(Self { special_tokens: NamedTokens::of(&config, &map).into_contents(), ..self })
+        let special_tokens = NamedTokens::of(&config, &map).into_contents();
+        Ok(Self { special_tokens, sorts_tools: self.sorts_tools || sorts_tools(&config), ..self })
     }
 }
 
@@ -99,15 +101,10 @@ impl Files {
         {
             return text(bytes).at(Place::file(place_of(&self.name, JINJA))).map(Some);
         }
-        for folder in FOLDERS {
-            let file = format!("{folder}/{name}.jinja");
-            // Others are asked for by name, and few repositories have any.
-            if name != DEFAULT
-                && is_file_name(name)
-                && let Some(bytes) = tokenizer_file(&self.name, &file)?
-            {
-                return text(bytes).at(Place::file(place_of(&self.name, &file))).map(Some);
-            }
+        if name != DEFAULT
+            && let Some(template) = self.in_folders(name)?
+        {
+            return Ok(Some(template));
         }
         let found = match self.config.get("chat_template") {
             Some(Value::String(template)) => (name == DEFAULT).then(|| template.clone()),
@@ -124,7 +121,22 @@ impl Files {
         if found.is_some() || name != DEFAULT {
             return Ok(found);
         }
-        Ok(json(&self.name, JSON)?.get("chat_template").and_then(Value::as_str).map(str::to_owned))
+        match json(&self.name, JSON)?.get("chat_template").and_then(Value::as_str) {
+            Some(template) => Ok(Some(template.to_owned())),
+            // Few repositories have any, so that this is asked last.
+            None => self.in_folders(DEFAULT),
+        }
+    }
+
+    /// The template with this name in a file of its own.
+    fn in_folders(&self, name: &str) -> Result<Option<String>> {
+        for folder in FOLDERS.into_iter().filter(|_| is_file_name(name)) {
+            let file = format!("{folder}/{name}.jinja");
+            if let Some(bytes) = tokenizer_file(&self.name, &file)? {
+                return text(bytes).at(Place::file(place_of(&self.name, &file))).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// The names of several templates.
@@ -158,6 +170,11 @@ impl Files {
         };
         ErrorKind::NotFound(what).with_way_out(way_out)
     }
+}
+
+/// Whether the tokenizer's own `apply_chat_template` sorts the keys in tools: Kimi's `deep_sort_dict`.
+fn sorts_tools(config: &Map<String, Value>) -> bool {
+    config.get("tokenizer_class").is_some_and(|class| class == "TikTokenTokenizer")
 }
 
 fn is_file_name(name: &str) -> bool {

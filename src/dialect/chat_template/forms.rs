@@ -249,9 +249,10 @@ impl ContentForm {
             is_written |= text.is_some() || parts.is_some();
             match (text.filter(|text| has_needle(text)), parts.filter(|parts| has_needle(parts))) {
                 (None, None) => None,
-                (None, Some(_)) => Some(Self::Parts),
+                (None, Some(parts)) if !has_printed_part(&parts) => Some(Self::Parts),
                 (Some(text), Some(parts)) if text == parts || !has_printed_part(&parts) => Some(Self::Either),
-                (Some(_), _) => Some(Self::Text),
+                // Some write only the first characters of a text, and print all of a list.
+                (_, _) => Some(Self::Text),
             }
         });
         form.or(is_written.then_some(Self::Nothing))

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use minijinja::value::{Rest, Value, ValueKind, from_args};
+use minijinja::value::{Kwargs, Rest, Value, ValueKind, from_args};
 use minijinja::{Error, ErrorKind, State};
 use minijinja_contrib::pycompat;
 
@@ -80,7 +80,9 @@ fn of_string(text: &str, method: &str, args: &[Value]) -> Result<Option<Value>, 
             Value::from(minijinja::value::Tuple::from([marked.slice(before), marked.slice(at), marked.slice(after)]))
         }
         "splitlines" => {
-            let (keeps,): (Option<bool>,) = from_args(args)?;
+            let (keeps, kwargs): (Option<bool>, Kwargs) = from_args(args)?;
+            let keeps = if kwargs.has("keepends") { Some(kwargs.get("keepends")?) } else { keeps };
+            kwargs.assert_all_used()?;
             lines(plain, keeps.unwrap_or(false)).into_iter().map(|line| marked.slice(line)).collect()
         }
         "replace" => {
@@ -91,8 +93,55 @@ fn of_string(text: &str, method: &str, args: &[Value]) -> Result<Option<Value>, 
             let () = from_args(args)?;
             Value::from(title(text))
         }
+        "count" | "find" | "index" | "rfind" | "rindex" => {
+            let (sought, start, end): (&str, Option<i64>, Option<i64>) = from_args(args)?;
+            looked_for(plain, &without_marks(sought), method, start, end)?
+        }
+        "startswith" | "endswith" if args.len() > 1 => {
+            let (affixes, start, end): (Value, Option<i64>, Option<i64>) = from_args(args)?;
+            let (part, _) = between(plain, start, end);
+            let has = |affix: &str| match method {
+                "startswith" => part.is_some_and(|part| part.starts_with(affix)),
+                _ => part.is_some_and(|part| part.ends_with(affix)),
+            };
+            let affixes = if affixes.as_str().is_some() { vec![affixes] } else { affixes.try_iter()?.collect() };
+            Value::from(affixes.iter().filter_map(|affix| affix.as_str().map(without_marks)).any(|affix| has(&affix)))
+        }
         _ => return Ok(None),
     }))
+}
+
+/// What Python's methods say of where a text is in another one, between two places.
+fn looked_for(text: &str, sought: &str, method: &str, start: Option<i64>, end: Option<i64>) -> Result<Value, Error> {
+    let (part, first) = between(text, start, end);
+    if method == "count" {
+        return Ok(Value::from(part.map_or(0, |part| part.matches(sought).count())));
+    }
+    let found = part.and_then(|part| {
+        let at = if method.starts_with('r') { part.rfind(sought) } else { part.find(sought) }?;
+        Some(first + part[..at].chars().count())
+    });
+    match found {
+        Some(at) => Ok(Value::from(at)),
+        None if method.ends_with("find") => Ok(Value::from(-1)),
+        None => Err(Error::new(ErrorKind::InvalidOperation, "substring not found")),
+    }
+}
+
+/// The part of a text between two places in characters, counted from the end if they are negative, and where it begins; none
+/// if that is after the end.
+fn between(text: &str, start: Option<i64>, end: Option<i64>) -> (Option<&str>, usize) {
+    if start.is_none() && end.is_none() {
+        return (Some(text), 0);
+    }
+    let length = text.chars().count();
+    let place = |at: i64| match usize::try_from(at) {
+        Ok(at) => at,
+        Err(_) => length.saturating_sub(usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX)),
+    };
+    let (start, end) = (start.map_or(0, place), end.map_or(length, place).min(length));
+    let byte = |at: usize| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+    ((start <= end).then(|| &text[byte(start)..byte(end)]), start)
 }
 
 /// `str.title`: a letter behind another one is a small one, marks aside.
@@ -182,7 +231,7 @@ fn must_be_text(method: &str) -> Error {
 }
 
 fn split_args(args: &[Value]) -> Result<(Option<Value>, Option<i64>), Error> {
-    let (rest, kwargs): (Rest<Value>, minijinja::value::Kwargs) = from_args(args)?;
+    let (rest, kwargs): (Rest<Value>, Kwargs) = from_args(args)?;
     let (mut separator, mut most) =
         (rest.first().cloned(), rest.get(1).map(|most| i64::try_from(most.clone())).transpose()?);
     if kwargs.has("sep") {
@@ -362,6 +411,10 @@ mod tests {
             ("removeprefix", &["a".into()]),
             ("removesuffix", &["c".into()]),
             ("title", &[]),
+            ("count", &["X".into()]),
+            ("find", &["X".into(), 2.into()]),
+            ("rindex", &["".into(), 0.into()]),
+            ("startswith", &["X".into(), 1.into()]),
         ];
         for text in texts {
             let marked = mark(text, Owner::new(4));
@@ -370,6 +423,7 @@ mod tests {
                 let seen = of_string(&marked, method, args).expect("it works").expect("it is known");
                 let flat = |value: &Value| match value.as_str() {
                     Some(text) => vec![without_marks(text).into_owned()],
+                    None if value.try_iter().is_err() => vec![value.to_string()],
                     None => value
                         .try_iter()
                         .expect("a list")

@@ -38,6 +38,7 @@ mod marks;
 mod methods;
 mod python_repr;
 mod renderer;
+mod seeking;
 mod source;
 mod touches;
 mod values;
@@ -64,6 +65,8 @@ pub struct ChatTemplate {
     pub special_tokens: BTreeMap<String, String>,
     /// Further variables, such as `enable_thinking`.
     pub kwargs: Map<String, Value>,
+    /// Whether the keys in tools are sorted before it is rendered, as by Kimi's own tokenizer (`TikTokenTokenizer`).
+    pub sorts_tools: bool,
     /// The time that it writes, such as `2026-01-31T12:00:00`, if not the local time when it is rendered.
     pub now: Option<String>,
 }
@@ -93,9 +96,20 @@ impl ChatTemplate {
         std::iter::once(&self.source).chain(&self.tool_use)
     }
 
-    /// What it looks for in content or compares it with, each once.
+    /// What it looks for in content or compares it with.
     pub(crate) fn sought(&self) -> Vec<String> {
-        contents::sought(&self.source)
+        let names = seeking::names(&self.source);
+        contents::sought(&self.source).into_iter().chain(names).collect()
+    }
+
+    /// Whether it makes other letters of texts, such as small ones.
+    pub(crate) fn changes_case(&self) -> bool {
+        self.sources().any(|source| seeking::changes_case(source))
+    }
+
+    /// Whether all that it looks for in contents, and all numbers that it compares with, stand in its code.
+    pub(crate) fn tells_what_it_seeks(&self) -> bool {
+        self.sources().all(|source| seeking::are_told(source))
     }
 
     /// The whole numbers in its code, each once. Those that are too high are the highest.
@@ -103,11 +117,6 @@ impl ChatTemplate {
         let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
         let words = self.sources().flat_map(|source| contents::names(source)).filter(is_number);
         words.map(|word| word.parse().unwrap_or(usize::MAX)).collect()
-    }
-
-    /// Whether its code multiplies or divides.
-    pub(crate) fn multiplies(&self) -> bool {
-        self.sources().any(|source| contents::multiplies(source))
     }
 
     /// Whether a text has characters that are used to find content in a rendered prompt.

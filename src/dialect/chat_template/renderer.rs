@@ -8,7 +8,7 @@ use jiff::civil::DateTime;
 use crate::compile::Atom;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode, SAID_BESIDE, is_space, says_nothing};
 use crate::dialect::chat_template::compiled::Compiled;
-use crate::dialect::chat_template::context::{Added, Chat, message_of};
+use crate::dialect::chat_template::context::{Added, Chat, REASONING, message_of};
 use crate::dialect::chat_template::forms::Forms;
 use crate::dialect::chat_template::marks::{Marked, has_marks};
 use crate::dialect::chat_template::touches::Touches;
@@ -331,10 +331,10 @@ impl Renderer for ChatTemplateRenderer {
 
     fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         let mut omissions = Omissions::default();
-        // Whatever goes through all keys of a message reads this one, too, and thoughts have two names.
+        // Whatever goes through all keys of a message reads this one, too, and reasoning is given under several names.
         let reads = |key: &str| {
-            let other = if key.starts_with("reasoning") { "thinking" } else { "items" };
-            [key, "items", other].into_iter().any(|name| self.compiled.reads(name))
+            let others: &[&str] = if REASONING.contains(&key) { &REASONING } else { &[] };
+            [key, "items"].iter().chain(others).any(|name| self.compiled.reads(name))
         };
         if let Conversation::Chat(chat) = conversation {
             let given = [("tools", chat.tools.is_some()), ("documents", chat.documents.is_some())];

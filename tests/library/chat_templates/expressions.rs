@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 94] = [
+pub(super) const EXPRESSIONS: [&str; 112] = [
     // As text.
     "x",
     "[x]",
@@ -32,6 +32,24 @@ pub(super) const EXPRESSIONS: [&str; 94] = [
     "x | tojson",
     "x | tojson(indent=2)",
     "x | string | tojson",
+    "x | default('d')",
+    "x | default('d', true)",
+    "x | default('d', boolean=true)",
+    "x | d(default_value='d', boolean=true)",
+    "y | default",
+    "y | default(none)",
+    "(x | string) | trim(chars='1s ')",
+    "x | replace(old='1', new='2')",
+    "x | replace('1', '2', count=1)",
+    "(x | string).find('1', 1)",
+    "(x | string).find('a', -2)",
+    "(x | string).rfind('', 0, 2)",
+    "(x | string).count('', 1)",
+    "(x | string).count('1', 9)",
+    "(x | string).index('a') if 'a' in (x | string) else '-'",
+    "(x | string).startswith('a', 1)",
+    "(x | string).endswith(('s', '1'), -1)",
+    "(x | string).splitlines(keepends=true)",
     // What it is.
     "x is string",
     "x is number",

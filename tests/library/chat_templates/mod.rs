@@ -35,8 +35,10 @@ pub(crate) fn tests() -> Tests {
         real_templates_have_the_ids_of_their_text,
         accelerated_builders_give_the_same_ids,
         a_template_that_counts_or_tests_content_is_left_alone,
+        what_a_template_looks_for_is_rendered,
         a_difference_ends_the_build,
         special_tokens_are_those_of_the_tokenizer,
+        tools_are_those_that_kimis_tokenizer_gives,
         trusted_content_is_compared_by_itself
     ]
 }
@@ -359,6 +361,48 @@ fn a_template_that_counts_or_tests_content_is_left_alone() {
     }
 }
 
+/// Contents in which a template finds something, whether it gets a shortcut or not.
+fn what_a_template_looks_for_is_rendered() {
+    let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+    let long = "a".repeat(20_001);
+    let cases: &[(&str, bool, &[&str])] = &[
+        ("'json' in m.content and 'schema' in m.content", true, &["json schema", "a schema of json", "json"]),
+        ("'json' not in m.content", true, &["json", "a"]),
+        ("m.content.startswith('json') and m.content.endswith('please')", true, &["json, please", "json"]),
+        ("m.content.startswith(('json', 'xml'))", true, &["xml", "json: {}"]),
+        ("m.content.count('STEP') > 1", true, &["STEP STEP", "STEP"]),
+        ("m.content.split('STEP')|length == 3", true, &["STEP STEP", "STEP"]),
+        ("'/no_think' in m.content|lower", true, &["/NO_THINK", "/no_think"]),
+        ("'JSON' in m.content.upper() and 'XML' in m.content.upper()", true, &["json xml", "Json Xml"]),
+        ("'/no_' ~ 'think' in m.content", false, &["/no_think"]),
+        ("m.content == 'no' ~ 'te'", false, &["note"]),
+        ("m.content.endswith('no' + 'te')", false, &["a note"]),
+        ("[tag] and tag in m.content", false, &["a note"]),
+        ("m.content|length > 20_000", false, &[&long]),
+        ("m.content|length > 2e4", false, &[&long]),
+        ("m.content|int > 4000", false, &["4001", "4000"]),
+        // No content has a key, and no role is one.
+        ("'tool_calls' in m or 'name' in m.function or m.role in ['tool', 'ipython']", true, &["tool_calls", "name"]),
+        ("m.tool_call_id in seen.value", true, &["tool_calls"]),
+    ];
+    for (condition, is_accelerated, contents) in cases {
+        let source = format!(
+            "{{% set tag = 'no' ~ 'te' %}}{{% set seen = namespace(value=[]) %}}{{% for m in messages %}}<|im_start|>{{{{ m.role }}}}\n{{% if {condition} %}}?{{% endif %}}{{{{ m.content }}}}<|im_end|>\n{{% endfor %}}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
+        );
+        let template = Model::from(ChatTemplate::new("looks", &source));
+        let builder = PromptBuilder::new(&template, Arc::clone(&tokenizer), &BuilderOptions::default());
+        let fast = builder.expect("it fits");
+        let chats = contents.iter().map(|content| Conversation::from([("user", *content)]));
+        let expected: Vec<_> = chats.clone().map(|chat| fast.build(&chat).expect("it is a chat").input_ids).collect();
+        assert_eq!(accelerate(&fast), *is_accelerated, "{condition}");
+        // The first prompt would be compared.
+        fast.build(&Conversation::from([("user", "Hi!")])).expect("it is a chat");
+        for (chat, expected) in chats.zip(expected) {
+            assert_eq!(fast.build(&chat).expect("it is a chat").input_ids, expected, "{condition}: {chat:?}");
+        }
+    }
+}
+
 fn a_difference_ends_the_build() {
     // Longer chats than those that the meta template was compared on are written in another way.
     let source = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 40 + 41 else '?' }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
@@ -379,6 +423,34 @@ fn a_difference_ends_the_build() {
     let rendered = builder(true).build(&chat(91)).expect("the template takes it");
     // The meta template is not used any more.
     assert_eq!(fast.build(&chat(91)).expect("the template takes it"), rendered);
+}
+
+/// Its `apply_chat_template` sorts the keys of tools, and for newer models gives them as TypeScript, too.
+fn tools_are_those_that_kimis_tokenizer_gives() {
+    let chat: Chat = serde_json::from_value(json!({
+        "messages": [{"role": "user", "content": "Hi"}],
+        "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"b": [{"z": 1, "y": 2}], "a": 1}}}]
+    }))
+    .expect("it is a chat");
+    let text = |source: &str, sorts_tools: bool| {
+        let mut template = ChatTemplate::new("kimi", source);
+        template.sorts_tools = sorts_tools;
+        let builder = PromptBuilder::new(
+            &template.into(),
+            Tokenizer::demo()?.into(),
+            &BuilderOptions { text: true, ..BuilderOptions::default() },
+        )?;
+        builder.build(&Conversation::Chat(Box::new(chat.clone())))?.text.ok_or_else(|| metatok::Error::other("no text"))
+    };
+    let sorted = r#"[{"function": {"description": "d", "name": "f", "parameters": {"a": 1, "b": [{"y": 2, "z": 1}]}}, "type": "function"}]Hi"#;
+    let plain = "{{ tools|tojson }}{{ messages[0].content }}";
+    assert_eq!(text(plain, true).expect("it is a chat"), sorted);
+    assert!(text(plain, false).expect("it is a chat").starts_with(r#"[{"type": "function", "function": {"name""#));
+    let typescript =
+        "{% if tools_ts_str %}{{ tools_ts_str }}{% else %}{{ tools|tojson }}{% endif %}{{ messages[0].content }}";
+    let error = text(typescript, true).expect_err("nobody makes it").to_string();
+    assert!(error.contains("reads `tools_ts_str`"), "{error}");
+    assert!(text(typescript, false).is_ok());
 }
 
 /// In ChatGLM3's tokenizer.json a control token is not found after other text, so that with trusted content the template's
