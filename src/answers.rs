@@ -15,8 +15,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sha2::{Digest, Sha256};
+
 use crate::dataset::{RowKey, TurnPlan};
+use crate::digest::hex;
 use crate::error::{At, ErrorKind, Result, Setting, Warning, counted, way_out};
+use crate::fingerprint::Fingerprint;
 use crate::input::{Input, each_object, without_escapes};
 use crate::server::{EngineAnswer, json_string, read_answers, split_request_id, without_run_id};
 use crate::tokenizer::TokenId;
@@ -27,6 +31,8 @@ use crate::turns::{Turns, without_thoughts};
 pub struct ModelAnswers {
     by_turn: HashMap<(Asker, usize), Given>,
     strip_thoughts: bool,
+    /// A hash of the file's answers.
+    digest: String,
 }
 
 /// An answer of the file.
@@ -136,8 +142,10 @@ impl ModelAnswers {
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is not an answer, a turn that is
     /// answered twice.
     pub fn read(input: Input, run_id: Option<&str>, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
-        let mut by_turn = HashMap::new();
-        each_answer(input, run_id, max_line_bytes, |asker, answer, _| {
+        let (mut by_turn, mut hash) = (HashMap::new(), Sha256::new());
+        each_answer(input, run_id, max_line_bytes, |asker, answer, line| {
+            hash.update(line.len().to_le_bytes());
+            hash.update(line);
             let no_turn = || ErrorKind::Invalid("an answer to a turn must have the turn's number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
@@ -147,7 +155,7 @@ impl ModelAnswers {
                 None => Ok(()),
             }
         })?;
-        Ok(Self { by_turn, strip_thoughts })
+        Ok(Self { by_turn, strip_thoughts, digest: hex(hash) })
     }
 
     /// Whether there is an answer to a turn of the row with this id, as JSON.
@@ -158,6 +166,12 @@ impl ModelAnswers {
     /// Whether a model's thoughts are removed from its answers.
     pub fn strips_thoughts(&self) -> bool {
         self.strip_thoughts
+    }
+
+    /// With what these answers change in prompts.
+    pub(crate) fn fingerprint(&self, fingerprint: Fingerprint) -> Fingerprint {
+        let fingerprint = fingerprint.with("answers", self.digest.as_str());
+        if self.strip_thoughts { fingerprint.with("strip_thoughts", true) } else { fingerprint }
     }
 
     fn get(&self, row: &RowKey, turn: usize) -> Option<&Answer> {

@@ -15,7 +15,8 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let dataset = setup::dataset(&args.input)?;
     let options = setup::options(&args.prompts, dataset.as_ref());
     let (model, tokenizer) = setup::load(&args.model, true)?;
-    let input = setup::input_options(&args.input, dataset.as_ref(), args.truncate);
+    let answers = setup::answers(&args.answers, &args.input, dataset.as_ref())?;
+    let input = setup::input_options(&args.input, dataset.as_ref(), answers.as_ref(), args.truncate);
     let here = input.fingerprint(Fingerprint::new(&model, &tokenizer, &options))?;
     let recorded = RecordedFingerprint::read(path, args.input.read.max_line_bytes)?;
     if let Some(missing) = recorded.iter().find(|same| same.fingerprint.is_none()) {

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::args::{BuildArgs, InputArgs, OnError};
+use crate::args::{BuildArgs, OnError};
 use crate::build_results::Results;
 use crate::exit::REJECTED;
 use crate::loaded::Loaded;
@@ -46,8 +46,8 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let limited = |dataset| setup::limited(dataset, args.truncate, args.format.usual_max_out_len(Mode::Generate));
     let dataset = setup::dataset_of(&args.input, &source)?.map(limited).map(Arc::new);
     check(args, &source, dataset.as_deref())?;
-    let answers = answers(args, dataset.as_deref())?;
-    let form = form(args, loaded, dataset.as_deref(), source.is_some())?;
+    let answers = setup::answers(&args.answers, &args.input, dataset.as_deref())?;
+    let form = form(args, loaded, dataset.as_deref(), answers.as_ref(), source.is_some())?;
     if !args.quiet {
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
         if source.is_demo_for(&args.model) {
@@ -146,19 +146,14 @@ fn outputs(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>)
     outputs.check_model(&args.model, source.is_some())
 }
 
-/// The given answers, if the turns of rows need any.
-fn answers(args: &BuildArgs, dataset: Option<&PreparedDataset>) -> Result<Option<ModelAnswers>> {
-    let Some(path) = &args.answers.answers else { return Ok(None) };
-    if !dataset.is_some_and(PreparedDataset::needs_model_answers) {
-        return Err(ErrorKind::Usage(format!("--answers {}", flags::ANSWERS)).into());
-    }
-    let input = Input::open(path)?;
-    let InputArgs { run_id, strip_thoughts, read, .. } = &args.input;
-    ModelAnswers::read(input, run_id.run_id.as_deref(), *strip_thoughts, read.max_line_bytes).map(Some)
-}
-
 /// The output format, and the builder.
-fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<PromptForm> {
+fn form(
+    args: &BuildArgs,
+    loaded: &Loaded,
+    dataset: Option<&PreparedDataset>,
+    answers: Option<&ModelAnswers>,
+    has_input: bool,
+) -> Result<PromptForm> {
     let mut options = setup::options(&args.prompts, dataset);
     if !args.format.has_ids() {
         // Without a model, roles are OpenAI's.
@@ -174,7 +169,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     options.text = args.text;
     let (model, tokenizer) = loaded.model(&args.model, has_input)?;
     // The fingerprint is that of the arguments, so that the same ones for `check` give the same.
-    let input = setup::input_options(&args.input, dataset, args.truncate);
+    let input = setup::input_options(&args.input, dataset, answers, args.truncate);
     let max_out_len = input.max_out_len.or(args.format.usual_max_out_len(options.mode));
     let limited = InputOptions { max_out_len, ..input };
     limited.check()?;

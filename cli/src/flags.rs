@@ -233,8 +233,14 @@ pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
             [("--judge", !args.input.judge.is_empty())],
             "is for `build`, `run` and `view`: check only reads the dataset's own prompts",
         )?;
+        refuse(
+            [("--answers", args.answers.answers.is_some())],
+            "goes with --against: check reads the rows' own answers",
+        )?;
     }
-    check_run_id(&args.input, "and check sends none")?;
-    check_thoughts(&args.input, false)?;
+    if args.answers.answers.is_none() {
+        check_run_id(&args.input, "and check sends none")?;
+    }
+    check_thoughts(&args.input, args.answers.answers.is_some())?;
     setup::check_room(&args.input)
 }

@@ -1,5 +1,6 @@
-//! What prompts depend on besides the builder: their dataset, the format of the input, and how long they may be.
+//! What prompts depend on besides the builder: their dataset, the answers to earlier turns, the format of the input, and how long they may be.
 
+use crate::answers::ModelAnswers;
 use crate::dataset::InputFormat;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -29,6 +30,8 @@ use crate::truncate::{ContextBudget, Truncation};
 pub struct InputOptions<'d> {
     /// The dataset, if the input is rows.
     pub dataset: Option<&'d PreparedDataset>,
+    /// The model's answers to earlier turns of rows.
+    pub answers: Option<&'d ModelAnswers>,
     /// The format of conversations.
     pub input_format: InputFormat,
     /// The model's context, in tokens.
@@ -71,6 +74,9 @@ impl InputOptions<'_> {
             Some(dataset) => dataset.fingerprint(builder)?,
             None => builder,
         };
+        if let Some(answers) = self.answers {
+            fingerprint = answers.fingerprint(fingerprint);
+        }
         // A conversation that is too long is rejected unless something may be dropped.
         let truncation = self.truncation.filter(|what| self.dataset.is_some() || *what != Truncation::Refuse);
         if let Some(truncation) = truncation {

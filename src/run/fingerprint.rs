@@ -76,7 +76,7 @@ impl RunOptions {
 
     fn input<'d>(&self, dataset: Option<&'d PreparedDataset>) -> InputOptions<'d> {
         let Self { input_format, max_seq_len, max_out_len, truncation, .. } = *self;
-        InputOptions { dataset, input_format, max_seq_len, max_out_len, truncation: Some(truncation) }
+        InputOptions { dataset, answers: None, input_format, max_seq_len, max_out_len, truncation: Some(truncation) }
     }
 }
 

@@ -53,6 +53,8 @@ pub(crate) struct BuildArgs {
     pub(crate) output: Option<PathBuf>,
 
     /// Output format of each prompt
+    ///
+    /// `messages` needs neither a model nor a tokenizer.
     #[arg(long, value_parser = form(), default_value = "ids", value_name = "FORM")]
     pub(crate) format: &'static OutputForm,
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{InputArgs, ModelArgs, PromptArgs, complete, heading, truncation};
+use crate::args::{AnswersArgs, InputArgs, ModelArgs, PromptArgs, complete, heading, truncation};
 use metatok::truncate::Truncation;
 
 #[derive(clap::Args)]
@@ -55,6 +55,9 @@ pub(crate) struct CheckArgs {
     /// With --against: the --truncate of `build`
     #[arg(long, value_parser = truncation(), value_name = "WHAT", requires_all = ["against", "max_seq_len"], help_heading = heading::LENGTH, hide_short_help = true)]
     pub(crate) truncate: Option<Truncation>,
+
+    #[command(flatten)]
+    pub(crate) answers: AnswersArgs,
 
     #[command(flatten)]
     pub(crate) prompts: PromptArgs,

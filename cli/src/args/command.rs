@@ -93,9 +93,22 @@ pub(crate) fn command() -> clap::Command {
     let with_help = |command: clap::Command| {
         // `trim` is about where answers end; elsewhere these options are rarely used.
         let rare: &[&str] = if command.get_name() == "trim" { &[] } else { &["stop", "stop_id"] };
-        let command = command.mut_args(|arg| match rare.contains(&arg.get_id().as_str()) {
-            true => arg.hide_short_help(true),
-            false => arg,
+        // What is refused, with the reason.
+        let refused: &[&str] = match command.get_name() {
+            "check" => &["keep", "id_column"],
+            "view" => &["keep"],
+            _ => &[],
+        };
+        let command = command.mut_args(|arg| {
+            let id = arg.get_id().as_str();
+            let (is_rare, is_refused) = (rare.contains(&id), refused.contains(&id));
+            if is_refused {
+                arg.hide(true)
+            } else if is_rare {
+                arg.hide_short_help(true)
+            } else {
+                arg
+            }
         });
         command.disable_help_flag(true).arg(help())
     };

@@ -13,7 +13,7 @@ pub(crate) struct ModelArgs {
     ///
     /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works if a
     /// built-in model claims it, such as Qwen/Qwen3-8B. Without this option, metatok uses the chat template of --tokenizer.
-    /// Without both options, a command without any input uses the demo. --format messages needs neither.
+    /// Without both options, a command without any input uses the demo.
     #[arg(short, long, value_name = "FILE|NAME|REPO", value_parser = NonEmptyStringValueParser::new(), add = complete::models())]
     pub(crate) model: Option<String>,
 
