@@ -110,7 +110,8 @@ impl BatchBuilder<'_> {
             self.built.notes.see_string(place);
         }
         let mut digits = itoa::Buffer::new();
-        let key = PromptKey::of(id.unwrap_or_else(|| digits.format(number)));
+        let id_or_number = id.unwrap_or_else(|| digits.format(number));
+        let key = PromptKey { max_out_len: record.max_out_len, ..PromptKey::of(id_or_number) };
         let (conversation, scored) = record.into_conversation(self.mode)?;
         let tools = tools.as_deref();
         self.write(PromptRequest { key, conversation: &conversation, scored: &scored, choices: &[], tools })?;

@@ -185,7 +185,7 @@ impl IdsForm {
             }
         };
         let conversation = left.as_ref().unwrap_or(conversation);
-        let labels = match self.labels {
+        let labels = match self.needs_labels(request.scored) {
             true => labels_of(&prompt, conversation, request.scored, session)?,
             false => None,
         };
@@ -212,7 +212,12 @@ impl IdsForm {
     /// What is recorded of a prompt: with labels, also where the scored part is, so that it is built only once.
     fn detail(&self, scored: &ScoredText) -> Detail {
         let detail = self.builder.detail();
-        if self.labels { detail_for(detail, scored) } else { detail }
+        if self.needs_labels(scored) { detail_for(detail, scored) } else { detail }
+    }
+
+    /// Whether it is asked which tokens are scored, or a file that cannot hold this has to refuse it.
+    fn needs_labels(&self, scored: &ScoredText) -> bool {
+        self.labels || *scored != ScoredText::Whole && matches!(self.sink, Sink::File(_))
     }
 
     fn write_turns(

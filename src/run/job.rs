@@ -51,7 +51,7 @@ impl From<RowKey> for JobKey {
 }
 
 enum Prompts {
-    Conversation(Option<Conversation>),
+    Conversation(Option<Conversation>, Option<u64>),
     Known(vec::IntoIter<RowPrompt>),
     /// Each contains the answers to the earlier ones.
     Turns(Box<Turns>, MaxOutLen),
@@ -81,8 +81,9 @@ impl Job {
         let has_id = record.id.is_some();
         let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
         let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
+        let max_out_len = record.max_out_len;
         let (conversation, _) = record.into_conversation(Mode::Generate)?;
-        let prompts = Prompts::Conversation(Some(conversation));
+        let prompts = Prompts::Conversation(Some(conversation), max_out_len);
         let key = JobKey { id, has_id, repeat: None, columns: None };
         Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts })
     }
@@ -131,7 +132,7 @@ impl Job {
     /// How many prompts it has yet to produce.
     pub(crate) fn prompts_left(&self) -> usize {
         match &self.prompts {
-            Prompts::Conversation(conversation) => usize::from(conversation.is_some()),
+            Prompts::Conversation(conversation, _) => usize::from(conversation.is_some()),
             Prompts::Known(prompts) => prompts.len(),
             Prompts::Turns(turns, _) => turns.plan().turns_left(),
         }
@@ -140,7 +141,7 @@ impl Job {
     /// The turns of the prompts after the last one.
     pub(crate) fn later_turns(&self) -> Vec<Option<usize>> {
         match &self.prompts {
-            Prompts::Conversation(_) => Vec::new(),
+            Prompts::Conversation(..) => Vec::new(),
             Prompts::Known(prompts) => prompts.as_slice().iter().map(|prompt| prompt.turn).collect(),
             Prompts::Turns(turns, _) => turns.plan().later_turns().into_iter().map(Some).collect(),
         }
@@ -155,11 +156,11 @@ impl Job {
             None => usual.min(of_prompt.max_seq_len.saturating_sub(prompt.input_ids.len())).max(1),
         };
         let (ask, conversation) = match &mut self.prompts {
-            Prompts::Conversation(conversation) => {
+            Prompts::Conversation(conversation, max_out_len) => {
                 let Some(conversation) = conversation.take() else { return Ok(None) };
-                let Fitted { prompt, truncated, conversation: rest } =
-                    builder.build_within(&conversation, &of_prompt)?;
-                let max_new_tokens = limit(None, &prompt);
+                let budget = of_prompt.of_answer(*max_out_len);
+                let Fitted { prompt, truncated, conversation: rest } = builder.build_within(&conversation, &budget)?;
+                let max_new_tokens = limit(*max_out_len, &prompt);
                 (Ask { turn: None, max_new_tokens, truncated, prompt }, rest.unwrap_or(conversation))
             }
             Prompts::Known(prompts) => {

@@ -45,7 +45,8 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Chosen => answered(keys, "chosen", Some("rejected")),
         InputFormat::Rejected => answered(keys, "rejected", Some("chosen")),
     }?;
-    let mut record = Record { id, tools: tools.or(record.tools), ..record };
+    let max_out_len = keys.get("max_out_len")?;
+    let mut record = Record { id, max_out_len, tools: tools.or(record.tools), ..record };
     let is_chat = matches!(format, InputFormat::Messages | InputFormat::Sharegpt);
     for kind in MediaKind::ALL {
         give_sources(&mut record.conversation, kind, keys, is_chat)?;

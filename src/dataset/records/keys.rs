@@ -12,7 +12,7 @@ use crate::dataset::source::rejected_line;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 47] = [
+const KNOWN: [&str; 48] = [
     "add_generation_prompt",
     "audio",
     "audios",
@@ -37,6 +37,7 @@ const KNOWN: [&str; 47] = [
     "input",
     "instruction",
     "instructions",
+    "max_out_len",
     "messages",
     "method",
     "non_preferred_output",

@@ -16,6 +16,8 @@ pub struct Record<'a> {
     pub completion: Option<String>,
     /// How many of the last messages are the completion of the others; none if that is not known.
     pub completion_messages: Option<usize>,
+    /// How many tokens the answer may have.
+    pub max_out_len: Option<u64>,
     /// The descriptions of tools, as JSON. Only a reader for servers
     /// ([`ReadsFor::Server`](crate::dataset::records::ReadsFor::Server)) accepts them.
     pub tools: Option<String>,
@@ -39,6 +41,7 @@ impl<'a> Record<'a> {
             conversation,
             completion: None,
             completion_messages: None,
+            max_out_len: None,
             tools: None,
             is_completion_request: false,
             sampling_keys: Vec::new(),
