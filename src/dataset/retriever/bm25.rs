@@ -13,7 +13,10 @@ const EPSILON: f64 = 0.25;
 /// The training set's words. Words follow Unicode's rules, while the reference uses NLTK's for English. If scores are
 /// equal, the smaller number comes first, while the reference leaves that open.
 pub(crate) struct Bm25 {
-    words: HashMap<String, Word>,
+    /// The place of each word in `words`.
+    places: HashMap<String, usize>,
+    /// In the order in which the words first appear: it decides how the mean is rounded.
+    words: Vec<Word>,
     /// How a row's length affects its frequencies.
     norms: Vec<f64>,
     columns: Vec<String>,
@@ -29,14 +32,18 @@ struct Word {
 
 impl Bm25 {
     pub(crate) fn new(train: &[Row], columns: &[String], k: usize) -> Self {
-        let mut words: HashMap<String, Word> = HashMap::new();
+        let (mut places, mut words) = (HashMap::new(), Vec::<Word>::new());
         let mut lengths = Vec::with_capacity(train.len());
         for (i, row) in train.iter().enumerate() {
             let text = text(row, columns);
             let mut length = 0_u32;
             for word in text.unicode_words() {
                 length += 1;
-                let rows = &mut words.entry(word.to_owned()).or_default().rows;
+                let place = *places.entry(word.to_owned()).or_insert(words.len());
+                if place == words.len() {
+                    words.push(Word::default());
+                }
+                let rows = &mut words[place].rows;
                 match rows.last_mut().filter(|(row, _)| *row == i) {
                     Some((_, frequency)) => *frequency += 1.0,
                     None => rows.push((i, 1.0)),
@@ -45,21 +52,22 @@ impl Bm25 {
             lengths.push(f64::from(length));
         }
         let count = train.len() as f64;
-        for word in words.values_mut() {
+        for word in &mut words {
             let with = word.rows.len() as f64;
             word.weight = (count - with + 0.5).ln() - (with + 0.5).ln();
         }
-        let least = EPSILON * words.values().map(|word| word.weight).sum::<f64>() / words.len().max(1) as f64;
-        words.values_mut().filter(|word| word.weight < 0.0).for_each(|word| word.weight = least);
+        let least = EPSILON * words.iter().map(|word| word.weight).sum::<f64>() / words.len().max(1) as f64;
+        words.iter_mut().filter(|word| word.weight < 0.0).for_each(|word| word.weight = least);
         let mean = lengths.iter().sum::<f64>() / count.max(1.0);
         let norm = |length: f64| K1 * (1.0 - B + B * length / mean);
-        Self { words, norms: lengths.into_iter().map(norm).collect(), columns: columns.to_vec(), k }
+        Self { places, words, norms: lengths.into_iter().map(norm).collect(), columns: columns.to_vec(), k }
     }
 
     /// The numbers of the rows most similar to this one, the most similar first.
     pub(crate) fn nearest(&self, row: &Row) -> Vec<i64> {
         let mut scores = vec![0.0; self.norms.len()];
-        for word in text(row, &self.columns).unicode_words().filter_map(|word| self.words.get(word)) {
+        for word in text(row, &self.columns).unicode_words().filter_map(|word| self.places.get(word)) {
+            let word = &self.words[*word];
             for &(row, frequency) in &word.rows {
                 scores[row] += word.weight * (frequency * (K1 + 1.0) / (frequency + self.norms[row]));
             }
@@ -101,6 +109,19 @@ mod tests {
             ("nothing", [0, 1, 2, 3, 4]),
         ] {
             assert_eq!(index.nearest(&row(text)), expected, "{text}");
+        }
+    }
+
+    /// The weight is that of rank_bm25 0.2.2, to the last bit.
+    #[test]
+    fn the_mean_is_summed_in_the_order_of_words() {
+        let train: Vec<Row> = (0..40)
+            .map(|i| format!("the w{} x{} y{} z{i}", i % 7, i % 11, i % 5))
+            .map(|text| Row::new(vec![("q".to_owned(), Value::from(&*text))]))
+            .collect();
+        for _ in 0..20 {
+            let index = Bm25::new(&train, &["q".to_owned()], 5);
+            assert_eq!(index.words[index.places["the"]].weight, 0.6615591948252146);
         }
     }
 }
