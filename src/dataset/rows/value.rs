@@ -48,15 +48,17 @@ impl Value {
         matches!(self, Self::List(items) if matches!(items[..], [Self::Dict(_), ..]))
     }
 
-    /// The same as a `serde_json` value; keys that are not strings become their texts.
+    /// The same as a `serde_json` value; keys that are not strings become their texts, and integers of more than 64 bits
+    /// floats.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {
             Self::Null => Json::Null,
             Self::Bool(is) => Json::Bool(*is),
-            Self::Int(digits) => match digits.parse::<i64>() {
-                Ok(number) => number.into(),
-                Err(_) => digits.parse::<f64>().unwrap_or_default().into(),
+            Self::Int(digits) => match (digits.parse::<i64>(), digits.parse::<u64>()) {
+                (Ok(number), _) => number.into(),
+                (_, Ok(number)) => number.into(),
+                _ => digits.parse::<f64>().unwrap_or_default().into(),
             },
             Self::Float(number) => Json::from(*number),
             Self::Text(text) => Json::String(text.clone()),
@@ -131,6 +133,22 @@ impl From<&str> for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_of_64_bits_keep_their_digits_as_json() {
+        for (written, expected) in [
+            ("0", "0"),
+            ("-0", "0"),
+            ("-9223372036854775808", "-9223372036854775808"),
+            ("9223372036854775808", "9223372036854775808"),
+            ("12345678901234567890", "12345678901234567890"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("18446744073709551616", "1.8446744073709552e+19"),
+        ] {
+            let value = Value::from_json(written).expect("it is JSON");
+            assert_eq!(value.to_json().to_string(), expected, "{written}");
+        }
+    }
 
     #[test]
     fn python_finds_equal() {
