@@ -11,6 +11,7 @@ pub(crate) fn tests() -> Tests {
     tests![
         every_kind_of_column_in_its_order,
         times_and_decimals_as_python_writes_them,
+        values_within_maps_as_those_outside,
         a_file_that_is_none,
         a_file_at_which_the_library_panics
     ]
@@ -52,6 +53,24 @@ fn times_and_decimals_as_python_writes_them() {
         "2020-01-02 03:04:05|['2020-01-02 03:04:05']|01:02:03|01:02:03|01:02:03|42|1.50|5e51933a-6840-4069-acad-741b8d374e53|{'n': 1, 'at': '2020-01-02 03:04:05'}",
         "2020-01-02 03:04:05.123456789|['2020-01-02 03:04:05.123456789', None]|01:02:03.000001|00:00:00.000000001|01:02:03.001000|-7|-0.05|5e51933a-6840-4069-acad-741b8d374e53|{'n': 2, 'at': None}",
         "None|[]|00:00:00|None|None|0|100.00|5e51933a-6840-4069-acad-741b8d374e53|None",
+    ];
+    assert_eq!(
+        found,
+        expected.map(|content| format!("{content}\"}}]}}")),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn values_within_maps_as_those_outside() {
+    let dataset =
+        r#"infer_cfg = { prompt_template = { template = "{at}|{fine}|{bytes}|{by_number}|{by_time}|{inner}" } }"#;
+    let output = build(dataset, &root().join("tests/data/maps.parquet"));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let found: Vec<&str> = stdout.lines().filter_map(|line| line.split("\"content\":\"").nth(1)).collect();
+    let expected = [
+        "{'k': '2020-01-02 03:04:05'}|{'k': '2020-01-02 03:04:05.123456789'}|{'k': 'hello', 'l': None}|{'1': 'one', '2': 'two'}|{'2020-01-02 03:04:05': True}|{'k': {'l': ['2020-01-02 03:04:05']}}",
+        "{}|None|{'m': '/w=='}|{}|{}|{'k': None}",
     ];
     assert_eq!(
         found,

@@ -46,9 +46,13 @@ fn value(field: &Field, meaning: &Meaning) -> Value {
         Field::Str(text) => Value::Text(text.clone()),
         Field::Group(row) => {
             let fields = row.get_column_iter().enumerate();
-            let entries = fields.map(|(at, (name, field))| (name.clone(), value(field, meaning.of_field(at))));
-            let entries: Entries<Value> = entries.collect();
-            Value::Dict(entries.entries.into_iter().map(|(name, value)| (Value::Text(name), value)).collect())
+            dict(fields.map(|(at, (name, field))| (name.clone(), value(field, meaning.of_field(at)))))
+        }
+        Field::MapInternal(map) => {
+            let of_entry = meaning.of_field(0).of_items();
+            let (of_key, of_value) = (of_entry.of_field(0), of_entry.of_field(1));
+            let text = |key| value(key, of_key).text().into_owned();
+            dict(map.entries().iter().map(|(key, field)| (text(key), value(field, of_value))))
         }
         Field::ListInternal(list) => {
             Value::List(list.elements().iter().map(|item| value(item, meaning.of_items())).collect())
@@ -77,6 +81,11 @@ fn value(field: &Field, meaning: &Meaning) -> Value {
         },
         other => of_json(other),
     }
+}
+
+fn dict(entries: impl Iterator<Item = (String, Value)>) -> Value {
+    let entries: Entries<Value> = entries.collect();
+    Value::Dict(entries.entries.into_iter().map(|(name, value)| (Value::Text(name), value)).collect())
 }
 
 /// A point in time as Python writes it.
