@@ -1,6 +1,6 @@
 //! Rows as Hugging Face `datasets` returns them: both references read rows with it, and it changes some.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
@@ -55,38 +55,54 @@ fn unify(values: &mut [&mut Value]) {
             }
         }
     }
-    let mut items: Vec<&mut Value> = Vec::new();
-    let mut keys: Vec<Value> = Vec::new();
-    for value in values.iter() {
-        if let Value::Dict(entries) = &**value {
-            for (key, _) in entries {
-                if !keys.iter().any(|known| known.equals(key)) {
-                    keys.push(key.clone());
-                }
-            }
-        }
-    }
+    let (mut items, mut dicts) = (Vec::new(), Vec::new());
     for value in values.iter_mut() {
         match &mut **value {
             Value::List(list) => items.extend(list),
-            Value::Dict(entries) => {
-                let value_of = |key: &Value| {
-                    let found = entries.iter().find(|(known, _)| known.equals(key));
-                    found.map_or(Value::Null, |(_, value)| value.clone())
-                };
-                *entries = keys.iter().map(|key| (key.clone(), value_of(key))).collect();
-            }
+            Value::Dict(entries) => dicts.push(entries),
             _ => {}
         }
     }
     if !items.is_empty() {
         unify(&mut items);
     }
-    for key in &keys {
-        let of_key = values.iter_mut().filter_map(|value| match &mut **value {
-            Value::Dict(entries) => entries.iter_mut().find(|(known, _)| known.equals(key)).map(|(_, value)| value),
-            _ => None,
-        });
-        unify(&mut of_key.collect::<Vec<_>>());
+    unify_dicts(&mut dicts);
+}
+
+/// Gives all dicts the same keys, in the order in which these first appear, and the values of a key the same type.
+fn unify_dicts(dicts: &mut [&mut Vec<(Value, Value)>]) {
+    let mut seen: HashSet<String, RandomState> = HashSet::default();
+    let all = dicts.iter().flat_map(|entries| entries.iter());
+    let keys: Vec<Value> =
+        all.filter(|(key, _)| seen.insert(key.text().into_owned())).map(|(key, _)| key.clone()).collect();
+    for entries in dicts.iter_mut() {
+        let own = entries.drain(..).map(|(key, value)| (key.text().into_owned(), value));
+        let mut own: HashMap<String, Value, RandomState> = own.collect();
+        let mut value_of = |key: &Value| own.remove(&*key.text()).unwrap_or(Value::Null);
+        **entries = keys.iter().map(|key| (key.clone(), value_of(key))).collect();
+    }
+    for at in 0..keys.len() {
+        unify(&mut dicts.iter_mut().map(|entries| &mut entries[at].1).collect::<Vec<_>>());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row has a key of its own, so that every dict gets all of them.
+    #[test]
+    fn many_keys_are_unified_in_the_order_in_which_they_appear() {
+        const KEYS: usize = 1000;
+        let row = |i| Row::from_json(&format!(r#"{{"d": {{"k{i}": {i}, "all": {i}}}}}"#)).expect("it is a row");
+        let rows = arrow_rows((0..KEYS).map(row).collect(), "demo_test");
+        for (i, row) in rows.iter().enumerate() {
+            let Some(Value::Dict(entries)) = row.get("d").map(|value| (*value).clone()) else { panic!("it is a dict") };
+            assert_eq!(entries.len(), KEYS + 1);
+            assert_eq!(entries[0].0, Value::from("k0"));
+            assert_eq!(entries[1], ("all".into(), Value::Int(i.to_string())));
+            assert_eq!(entries[KEYS].0, Value::from("k999"));
+            assert_eq!(entries.iter().filter(|(_, value)| *value != Value::Null).count(), 2);
+        }
     }
 }
