@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::io::{self, BufRead};
 use std::str::FromStr;
 
-use csv::{ByteRecord, QuoteStyle, ReaderBuilder};
+use csv::{ByteRecord, QuoteStyle};
 
 use crate::dataset::rows::{Row, Value};
+use crate::dataset::source::csv_records::{CsvRecords, Found};
 use crate::dataset::source::{BadRow, TableRows, Wrong};
 use crate::error::{Error, ErrorKind, Result, Setting, WayOut, way_out};
 
@@ -61,23 +62,26 @@ pub(super) fn open_tabs(file: Box<dyn BufRead + Send>, options: &CsvOptions) -> 
 const END: &str = "\u{4}metatok: the end of the file\u{4}";
 const BEHIND: &str = "\n\u{4}metatok: the end of the file\u{4}\n";
 
+/// How many bytes the names of the columns may have together.
+const LONGEST_NAMES: usize = 1 << 20;
+
 fn read(file: Box<dyn BufRead + Send>, delimiter: u8, options: &CsvOptions) -> Result<TableRows> {
     let CsvOptions { columns, quotes } = options;
     let form = Form { delimiter, quotes: *quotes };
     let file = io::Read::chain(file, BEHIND.as_bytes());
-    let mut reader = ReaderBuilder::new()
-        .delimiter(delimiter)
-        .has_headers(columns.is_none())
-        .quoting(*quotes != Some(Quotes::Text))
-        // A record of another length is an error of its own, and reading continues after it.
-        .flexible(true)
-        .from_reader(file);
+    let mut records = CsvRecords::new(file, delimiter, *quotes != Some(Quotes::Text));
+    let mut record = ByteRecord::new();
     let names = match columns {
         Some(columns) => columns.clone(),
-        None => match names(reader.byte_headers().map_err(|error| ErrorKind::Parse(error.to_string()))?)? {
-            names if names == [END] => Vec::new(),
-            names if names.last().is_some_and(|name| name.ends_with(BEHIND)) => return Err(Error::from(not_closed())),
-            names => names,
+        None => match records.next(&mut record, LONGEST_NAMES)? {
+            Found::End => Vec::new(),
+            Found::Record if record == [END][..] => Vec::new(),
+            Found::Record if is_not_closed(&record) => return Err(Error::from(not_closed())),
+            Found::Record => names(&record)?,
+            Found::TooLong => {
+                let what = "the record with the names of the columns is too long; a quote may not be closed";
+                return Err(ErrorKind::Parse(what.into()).with_way_out(quotes_are_text()));
+            }
         },
     };
     if let [name] = &names[..]
@@ -92,19 +96,20 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, options: &CsvOptions) -> R
         let what = format!("two columns are named {name:?}");
         return Err(ErrorKind::Parse(what).with_way_out("rename one of them in the first line of the file"));
     }
-    let mut record = ByteRecord::new();
     let mut may_be_names = columns.is_some();
-    Ok(Box::new(std::iter::from_fn(move || match reader.read_byte_record(&mut record) {
-        Ok(true) if record == [END][..] => None,
-        Ok(true) if std::mem::take(&mut may_be_names) && record == names => {
-            Some(Ok(Err(BadRow { wrong: NAMES_TWICE.to_owned().into(), bytes: written(&record, &form) })))
+    Ok(Box::new(move |longest| match records.next(&mut record, longest) {
+        Ok(Found::End) => None,
+        Ok(Found::Record) if record == [END][..] => None,
+        Ok(Found::TooLong) => Some(Ok(Err(BadRow::TooLong))),
+        Ok(Found::Record) => {
+            let row = match std::mem::take(&mut may_be_names) && record == names {
+                true => Err(NAMES_TWICE.to_owned().into()),
+                false => form.row(&record, &names),
+            };
+            Some(Ok(row.map_err(|wrong| BadRow::Wrong(wrong, written(&record, &form)))))
         }
-        Ok(true) => {
-            Some(Ok(form.row(&record, &names).map_err(|wrong| BadRow { wrong, bytes: written(&record, &form) })))
-        }
-        Ok(false) => None,
-        Err(error) => Some(Err(io::Error::other(error))),
-    })))
+        Err(error) => Some(Err(error)),
+    }))
 }
 
 fn names(record: &ByteRecord) -> Result<Vec<String>> {
@@ -130,7 +135,7 @@ struct Form {
 impl Form {
     /// The row of a record, or the error in it.
     fn row(&self, record: &ByteRecord, names: &[String]) -> std::result::Result<Row, Wrong> {
-        if record.iter().next_back().is_some_and(|last| last.ends_with(BEHIND.as_bytes())) {
+        if is_not_closed(record) {
             return Err(not_closed());
         }
         if record.iter().any(|field| self.looks_like_rows(field)) {
@@ -162,6 +167,11 @@ const NAMES_TWICE: &str =
 /// What to do about text that is not UTF-8.
 const CONVERT: &str =
     "convert the file first from its own encoding, for example with `iconv -f WINDOWS-1252 -t UTF-8` if it is Excel's";
+
+/// Whether a quote has taken all that is left of the file.
+fn is_not_closed(record: &ByteRecord) -> bool {
+    record.iter().next_back().is_some_and(|last| last.ends_with(BEHIND.as_bytes()))
+}
 
 /// What is wrong with a last record that takes all that is left of a file.
 fn not_closed() -> Wrong {

@@ -2,6 +2,7 @@
 
 mod compressed;
 mod csv;
+mod csv_records;
 mod field;
 mod formats;
 mod items;

@@ -32,7 +32,5 @@ pub(super) fn open(file: File) -> Result<TableRows> {
     let (meaning, may_be_deep, mut rows) = caught(open).map_err(ErrorKind::Parse)??;
     let row = move |row| parquet_row::row(row, &meaning, may_be_deep);
     let mut next = move || rows.next().map(|next| Ok(row(next.map_err(io::Error::other)?)));
-    Ok(Box::new(std::iter::from_fn(move || {
-        caught(&mut next).unwrap_or_else(|panicked| Some(Err(io::Error::other(panicked))))
-    })))
+    Ok(Box::new(move |_| caught(&mut next).unwrap_or_else(|panicked| Some(Err(io::Error::other(panicked))))))
 }

@@ -34,10 +34,10 @@ pub(super) fn row(row: ParquetRow, meaning: &Meaning, may_be_deep: bool) -> Resu
 }
 
 fn not_too_deep(row: Row) -> Result<Row, BadRow> {
-    let json = row.to_json().map_err(|error| BadRow { wrong: error.to_string().into(), bytes: Vec::new() })?;
+    let json = row.to_json().map_err(|error| BadRow::Wrong(error.to_string().into(), Vec::new()))?;
     match check_nesting(&json) {
         Ok(()) => Ok(row),
-        Err(error) => Err(BadRow { wrong: error.to_string().into(), bytes: json.into_bytes() }),
+        Err(error) => Err(BadRow::Wrong(error.to_string().into(), json.into_bytes())),
     }
 }
 

@@ -6,16 +6,15 @@ use crate::dataset::rows::Row;
 use crate::dataset::source::{FileRecord, Line, Wrong};
 use crate::error::{At, Place, Result};
 
-/// The rows of a table. After an error there are no more.
-pub(crate) type TableRows = Box<dyn Iterator<Item = io::Result<std::result::Result<Row, BadRow>>> + Send>;
+/// Reads the next row of a table, of at most this many bytes. After an error there are no more.
+pub(crate) type TableRows = Box<dyn FnMut(usize) -> Option<io::Result<std::result::Result<Row, BadRow>>> + Send>;
 
 /// A record that is not a row. The table continues after it.
 #[derive(Debug)]
-pub(crate) struct BadRow {
-    /// Why.
-    pub(crate) wrong: Wrong,
-    /// The bytes of the record in the file.
-    pub(crate) bytes: Vec<u8>,
+pub(crate) enum BadRow {
+    TooLong,
+    /// What is wrong with it, and its bytes in the file.
+    Wrong(Wrong, Vec<u8>),
 }
 
 /// Reads the rows of a table.
@@ -38,22 +37,22 @@ impl Table {
     pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<FileRecord>> {
         self.number += 1;
         let line = Line::row(self.number);
-        let Some(row) = self.rows.next().transpose().at(Place::from(&line))? else { return Ok(None) };
+        let Some(row) = (self.rows)(self.longest).transpose().at(Place::from(&line))? else { return Ok(None) };
         Ok(Some(match row {
-            Ok(row) if is_longer(&row, self.longest) => Line { is_too_long: true, ..line }.into(),
-            Ok(row) => FileRecord { line, row: Some(row) },
-            Err(BadRow { bytes: found, .. }) if found.len() > self.longest => Line { is_too_long: true, ..line }.into(),
-            Err(BadRow { wrong, bytes: found }) => {
+            Ok(row) if !is_longer(&row, self.longest) => FileRecord { line, row: Some(row) },
+            Err(BadRow::Wrong(wrong, found)) if found.len() <= self.longest => {
                 bytes.extend_from_slice(&found);
                 Line { length: found.len() as u64, wrong: Some(wrong), ..line }.into()
             }
+            Ok(_) | Err(_) => Line { is_too_long: true, ..line }.into(),
         }))
     }
 }
 
 /// The rows as a table.
 pub(crate) fn table_of(rows: Vec<Row>) -> TableRows {
-    Box::new(rows.into_iter().map(|row| Ok(Ok(row))))
+    let mut rows = rows.into_iter();
+    Box::new(move |_| rows.next().map(|row| Ok(Ok(row))))
 }
 
 /// Whether a row is longer than this as JSON. Only a row that may be too long is written out.
