@@ -23,6 +23,8 @@ pub(super) struct OpenLines<'w, 'r> {
     sizes: BTreeMap<u64, usize>,
     options: OpenLinesOptions,
     stopped: Option<Stopped>,
+    /// Whether nobody wants further answers, whatever stopped it first.
+    is_cut: bool,
 }
 
 /// How lines are taken.
@@ -64,7 +66,7 @@ pub(super) enum Stopped {
 
 impl<'w, 'r> OpenLines<'w, 'r> {
     pub(super) fn new(run: &'w mut Run<'r>, reader: LineReader, options: OpenLinesOptions) -> Self {
-        Self { run, reader, open: BTreeMap::new(), sizes: BTreeMap::new(), options, stopped: None }
+        Self { run, reader, open: BTreeMap::new(), sizes: BTreeMap::new(), options, stopped: None, is_cut: false }
     }
 
     /// How many lines are open.
@@ -74,14 +76,19 @@ impl<'w, 'r> OpenLines<'w, 'r> {
 
     /// Whether nobody wants further answers.
     pub(super) fn is_cut(&self) -> bool {
-        matches!(self.stopped, Some(Stopped::Cut | Stopped::Interrupted))
+        self.is_cut
+    }
+
+    fn cut(&mut self, why: Stopped) {
+        self.is_cut = true;
+        self.stopped.get_or_insert(why);
     }
 
     /// Asks whether the run goes on. Returns false if it is interrupted.
     pub(super) fn goes_on(&mut self) -> Result<bool> {
         let goes_on = (self.run.watch)(RunEvent::Tick)?.is_continue();
         if !goes_on {
-            self.stopped = Some(Stopped::Interrupted);
+            self.cut(Stopped::Interrupted);
         }
         Ok(goes_on)
     }
@@ -254,7 +261,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         let done = self.done();
         let watch = &mut *self.run.watch;
         if self.run.answers.done(done, |json| watch(RunEvent::Line(json)))?.is_break() {
-            self.stopped = Some(Stopped::Cut);
+            self.cut(Stopped::Cut);
         }
         Ok(())
     }

@@ -90,6 +90,7 @@ mod with_an_engine {
             an_interrupted_dialogue_keeps_its_answers,
             what_stops_a_run_is_not_done,
             a_run_that_is_stopped_waits_for_no_input,
+            a_bad_line_is_told_though_nobody_reads_the_answers,
             a_slow_pipe_gives_each_answer_before_the_next_line,
             no_finished_answer_is_lost,
             what_cannot_be_resumed,
@@ -266,6 +267,22 @@ mod with_an_engine {
         let row = serde_json::json!({ "question": ["1+1=?", "why ".repeat(300)], "answer": ["", ""] });
         writeln!(stays_open, "{row}").expect("it is read");
         assert_eq!(run.wait().expect("it ends").code(), Some(1));
+    }
+
+    /// The second line is found to be bad while the first is being answered.
+    fn a_bad_line_is_told_though_nobody_reads_the_answers() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        write_questions(folder.path(), 1);
+        let questions = read(folder.path(), "in.jsonl").expect("it is there");
+        let first = questions.split_inclusive(|byte| *byte == b'\n').next().expect("it has lines");
+        std::fs::write(folder.path().join("in.jsonl"), [first, b"no conversation"].concat()).expect("written");
+        let run = ["run", "-m", "demo", "-q", "--batch-size", "2", "in.jsonl"];
+        let run = metatok(folder.path(), &run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut run = run.expect("it runs");
+        drop(run.stdout.take());
+        let ran = run.wait_with_output().expect("it ends");
+        assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+        assert!(stderr(&ran).contains("in.jsonl: line 2"), "{}", stderr(&ran));
     }
 
     fn a_slow_pipe_gives_each_answer_before_the_next_line() {
