@@ -89,6 +89,11 @@ impl<R: BufRead> Items<R> {
                 (None, Place::Start | Place::Outside) => return Ok(None),
                 (None, _) => return broken("the file ends within the list"),
                 (Some(byte), _) if byte.is_ascii_whitespace() => self.take(1),
+                (Some(b','), Place::Start | Place::Outside) if !self.are_listed => {
+                    let what = "there is a comma before it, but no list around it";
+                    return Err(ErrorKind::Parse(what.to_owned())
+                        .with_way_out("separate the objects by line ends alone, or put [ ] around all of them"));
+                }
                 (Some(_), Place::Start | Place::Outside) if !self.are_listed => break,
                 (Some(b'['), Place::Start | Place::Outside) => self.go(Place::Opened),
                 (Some(b'{'), Place::Outside) => break,
