@@ -22,6 +22,8 @@ pub struct Input {
     source: RecordSource,
     field: Option<String>,
     bytes: Option<u64>,
+    /// Whether its records come when somebody writes them.
+    may_wait: bool,
 }
 
 impl fmt::Debug for Input {
@@ -35,7 +37,7 @@ impl Input {
     /// Lines of JSON, or one JSON list. Errors name it so.
     pub fn new(name: impl Into<String>, reader: impl BufRead + Send + 'static) -> Self {
         let source = RecordSource::Bytes(decompressed(Box::new(reader)));
-        Self { name: name.into(), unit: "line", source, field: None, bytes: None }
+        Self { name: name.into(), unit: "line", source, field: None, bytes: None, may_wait: true }
     }
 
     /// A file: JSON lines or one JSON list, CSV, TSV, Parquet with its feature, compressed or not; `-` is standard input, and
@@ -67,11 +69,12 @@ impl Input {
             return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
         }
         let source = open(&local, file, options)?;
+        let may_wait = !metadata.is_file();
         if matches!(source, RecordSource::Table(_)) {
-            return Ok(Self { name, unit: "row", source, field: None, bytes: None });
+            return Ok(Self { name, unit: "row", source, field: None, bytes: None, may_wait });
         }
         let bytes = (metadata.is_file() && !is_compressed(&local)).then_some(metadata.len());
-        Ok(Self { name, unit: "line", source, field: None, bytes })
+        Ok(Self { name, unit: "line", source, field: None, bytes, may_wait })
     }
 
     /// The same, but its records are the items of the list in this field of the JSON object that the input is, such as
@@ -113,17 +116,18 @@ impl Input {
     /// The conversations of the built-in demo.
     pub fn demo() -> Self {
         let text = demo_conversations();
-        Self { bytes: Some(text.len() as u64), ..Self::new("demo", text.as_bytes()) }
+        Self { bytes: Some(text.len() as u64), may_wait: false, ..Self::new("demo", text.as_bytes()) }
     }
 
     /// One record, which errors call `unit`.
     pub fn record(name: impl Into<String>, unit: &'static str, json: String) -> Self {
-        Self { unit, ..Self::new(name, io::Cursor::new(json)) }
+        Self { unit, may_wait: false, ..Self::new(name, io::Cursor::new(json)) }
     }
 
     /// Rows in memory.
     pub fn rows(name: impl Into<String>, rows: Vec<Row>) -> Self {
-        Self { name: name.into(), unit: "row", source: RecordSource::Table(table_of(rows)), field: None, bytes: None }
+        let source = RecordSource::Table(table_of(rows));
+        Self { name: name.into(), unit: "row", source, field: None, bytes: None, may_wait: false }
     }
 
     /// The name that errors have.
@@ -136,9 +140,9 @@ impl Input {
         self.bytes
     }
 
-    /// Whether its lines come when somebody writes them.
+    /// Whether its records come when somebody writes them.
     pub(crate) fn may_wait(&self) -> bool {
-        self.unit == "line" && self.bytes.is_none()
+        self.may_wait
     }
 
     pub(super) fn records(self, longest: usize, holds: Holds) -> Records<Box<dyn BufRead + Send>> {
@@ -151,5 +155,21 @@ pub(super) fn local(path: &Path) -> Result<Cow<'_, Path>> {
     match path.to_str().filter(|name| name.starts_with("hf://")) {
         Some(url) => dataset_file(url).map(Cow::Owned),
         None => Ok(Cow::Borrowed(path)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_wait_for_nobody() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        for name in ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.csv"] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "a,b\n").expect("it can be written");
+            assert!(!Input::open(&path).expect("it is there").may_wait(), "{name}");
+        }
+        assert!(Input::stdin().may_wait());
     }
 }
