@@ -1,6 +1,6 @@
 //! Server-sent events: extracts their data from bytes that arrive in pieces of any size.
 
-use serde::de::IgnoredAny;
+use crate::dataset::Scan;
 
 /// The longest event, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -11,6 +11,9 @@ pub(super) struct Events {
     line: Vec<u8>,
     /// The data of the event so far, which may have several lines.
     data: String,
+    scan: Scan,
+    /// Whether this is all of its data: an object, or the word for the end in its brackets.
+    is_complete: bool,
 }
 
 /// An event is longer than any server should send.
@@ -49,11 +52,12 @@ impl Events {
         match data.map(str::trim) {
             Some(data) => {
                 // Some servers leave out the empty line between two events.
-                if is_complete(&self.data) {
+                if self.is_complete {
                     self.end_event(events);
                 }
                 self.data.push_str(data);
                 self.data.push('\n');
+                self.is_complete = self.data.starts_with(['{', '[']) && self.scan.end(data.as_bytes()).is_some();
             }
             None if line.trim().is_empty() => self.end_event(events),
             None => {}
@@ -62,13 +66,9 @@ impl Events {
 
     fn end_event(&mut self, events: &mut Vec<String>) {
         let data = std::mem::take(&mut self.data);
+        (self.scan, self.is_complete) = (Scan::default(), false);
         events.extend(Some(data.trim().to_owned()).filter(|data| !data.is_empty()));
     }
-}
-
-/// Whether this is all of an event's data: JSON, or the word for the end.
-fn is_complete(data: &str) -> bool {
-    data.trim() == "[DONE]" || serde_json::from_str::<IgnoredAny>(data).is_ok()
 }
 
 #[cfg(test)]
@@ -93,5 +93,15 @@ mod tests {
             found.extend(events.finish());
             prop_assert_eq!(found, ["{\"a\":\"ü\"}", "[DONE]", "{\"b\":1}", "{\"c\":\n2}", "last"]);
         }
+    }
+
+    /// Each line could be the last one of the event, which takes minutes if all of it is read again each time.
+    #[test]
+    fn an_event_of_many_lines() {
+        let lines = "data: [1],\n".repeat(100_000);
+        let stream = format!("data: [\n{lines}data: [1]]\ndata: {{}}\n\n");
+        let found = Events::default().push(stream.as_bytes()).expect("it is short");
+        assert_eq!(found.len(), 2);
+        assert_eq!((&*found[0], &*found[1]), (&*format!("[\n{}[1]]", "[1],\n".repeat(100_000)), "{}"));
     }
 }

@@ -48,6 +48,8 @@ pub(crate) use records::{InputFormat, ReadsFor, Record, RecordReader};
 pub(crate) use retriever::{Examples, Retriever};
 pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};
 pub use rows::{Row, Value};
+#[cfg(feature = "http")]
+pub(crate) use source::Scan;
 pub use source::{CsvOptions, Holds, Quotes, RawRecord};
 pub(crate) use source::{
     FileRecord, Line, RecordSource, Records, check_nesting, decompressed, is_compressed, is_of_no_json, open, table_of,
