@@ -2,7 +2,6 @@
 
 use metatok::batch::{Dtype, Padding, PaddingSide};
 use metatok::builder::IGNORE_INDEX;
-use metatok::error::ErrorKind;
 use numpy::{Element, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -51,13 +50,7 @@ pub(crate) fn padded_labels<'py>(
 
 /// How long all rows are.
 fn width<T>(py: Python<'_>, rows: &[Vec<T>], padding: Padding) -> PyResult<usize> {
-    let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = longest.checked_next_multiple_of(padding.pad_to_multiple_of.get());
-    let width = width.ok_or_else(|| {
-        let what = format!("pad_to_multiple_of is {}, but no row can be that long", padding.pad_to_multiple_of);
-        ErrorKind::Usage(what).into()
-    });
-    width.or_raise(py)
+    padding.width(rows.iter().map(Vec::len).max().unwrap_or(0)).or_raise(py)
 }
 
 /// The padding before a prompt, its place, and the padding after it.

@@ -69,6 +69,18 @@ impl Padding {
     pub fn new(pad_token_id: TokenId) -> Self {
         Self { pad_token_id, padding_side: PaddingSide::Left, pad_to_multiple_of: NonZeroUsize::MIN }
     }
+
+    /// How long all rows are if the longest prompt has this many tokens.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if no row can be that long.
+    pub fn width(&self, longest: usize) -> Result<usize> {
+        let width = longest.checked_next_multiple_of(self.pad_to_multiple_of.get());
+        Ok(width.ok_or_else(|| {
+            let what = format!("pad_to_multiple_of is {}, but no row can be that long", self.pad_to_multiple_of);
+            ErrorKind::Usage(what)
+        })?)
+    }
 }
 
 /// The element type of arrays: `i64`, which most frameworks accept, or `u32`.
@@ -119,15 +131,10 @@ impl<N: Dtype> Batch<N> {
     /// The prompts side by side. Without prompts there are no rows.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`] if there is not enough memory.
+    /// [`ErrorKind::OutOfMemory`] if there is not enough memory, and those of [`Padding::width`].
     pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], padding: Padding) -> Result<Self> {
         let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
-        let longest = lengths.iter().copied().max().unwrap_or(0);
-        let width = longest.checked_next_multiple_of(padding.pad_to_multiple_of.get());
-        let width = width.ok_or_else(|| {
-            let what = format!("pad_to_multiple_of is {}, but no row can be that long", padding.pad_to_multiple_of);
-            ErrorKind::Usage(what)
-        })?;
+        let width = padding.width(lengths.iter().copied().max().unwrap_or(0))?;
         let mut ids = room_for(prompts.len(), width)?;
         let pad = N::of(padding.pad_token_id);
         for prompt in prompts {

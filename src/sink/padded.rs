@@ -38,16 +38,15 @@ pub(super) struct PaddedArray<'s> {
 
 impl<'s> Padded<'s> {
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`] for many rows that are nearly all padding.
+    /// [`ErrorKind::OutOfMemory`] for many rows that are nearly all padding, and those of [`Padding::width`].
     pub(super) fn new(prompts: &'s PromptSpool, padding: Padding) -> Result<Self> {
-        let multiple = padding.pad_to_multiple_of;
-        let width = prompts.longest().checked_next_multiple_of(multiple.get()).unwrap_or(usize::MAX);
+        let width = padding.width(prompts.longest())?;
         let places = prompts.len().saturating_mul(width);
         if places <= MANY || places / SPARSE <= prompts.tokens() {
             return Ok(Self { prompts, padding, width });
         }
         let what = format!("arrays of {} of {width} tokens are nearly all padding", counted(prompts.len(), "row"));
-        let padded_to = Setting::PAD_TO_MULTIPLE_OF.set_to(multiple.to_string());
+        let padded_to = Setting::PAD_TO_MULTIPLE_OF.set_to(padding.pad_to_multiple_of.to_string());
         Err(ErrorKind::OutOfMemory(what)
             .with_way_out(way_out!["build long prompts into a file of their own, or lower ", padded_to]))
     }
