@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use crate::args::CheckArgs;
 use crate::exit::REJECTED;
 use crate::say::say;
-use crate::{output, setup};
+use crate::setup;
 use metatok::build::RecordedFingerprint;
-use metatok::error::{At, ErrorKind, Place, Result};
+use metatok::error::{At, ErrorKind, Place, Result, counted};
 use metatok::fingerprint::Fingerprint;
 
 pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
@@ -24,7 +24,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
         return Err(ErrorKind::Usage(what.into())).at(Place::other(&missing.first));
     }
     let differ: u64 = recorded.iter().filter(|same| say_differences(same, &here)).map(|same| same.prompts).sum();
-    let prompts = output::count(recorded.iter().map(|same| same.prompts).sum(), "prompt");
+    let prompts = counted(recorded.iter().map(|same| same.prompts).sum::<u64>(), "prompt");
     if differ > 0 {
         say!("{differ} of {prompts} would be different if built now");
         return Ok(ExitCode::from(REJECTED));

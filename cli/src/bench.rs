@@ -18,7 +18,7 @@ use crate::source::{Source, names, nothing_in};
 use crate::{output, setup};
 use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use metatok::conversation::Conversation;
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{ErrorKind, Result, counted};
 use metatok::import::{WORTH_ACCELERATING, accelerate};
 use metatok::input::{Holds, each_record};
 use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
@@ -163,7 +163,7 @@ impl Report {
             _ => format!("the {library} library"),
         };
         let counts = [(*prompts as u64, "prompt"), (*tokens, "token"), (*bytes, "byte")];
-        let counts = counts.map(|(number, what)| output::count(number, what)).join(", ");
+        let counts = counts.map(|(number, what)| counted(number, what)).join(", ");
         let mut head = format!("{counts}, encoded by {encoder}\n");
         head += &format!("ids equal to the joined string's: {equal_ids} of {prompts}\n");
         if *protected > 0 {
@@ -182,7 +182,7 @@ impl Report {
         }
         Err(ErrorKind::Encode(format!(
             "the ids of {} differ from those of the joined string, so nothing is measured; this is a bug in metatok",
-            output::count(wrong as u64, "prompt")
+            counted(wrong, "prompt")
         ))
         .into())
     }

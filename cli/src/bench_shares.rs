@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::bench_data::{Data, input};
-use crate::output::count;
 use metatok::builder::{PromptBuilder, RunCounts};
-use metatok::error::Result;
+use metatok::error::{Result, counted};
 use metatok::input::each_conversation;
 use metatok::sink::{BuiltPrompt, Jsonl, LineSink as _, PromptKey};
 
@@ -67,7 +66,7 @@ impl Shares {
         let Self { reading, building, writing, runs, runs_found_again, bytes, bytes_found_again } = *self;
         let [reading, building, writing] = [reading, building, writing].map(percent);
         let [found, found_bytes] = [of(runs_found_again, runs), of(bytes_found_again, bytes)];
-        let runs = count(runs, "run");
+        let runs = counted(runs, "run");
         format!(
             "\non one core: reading {reading}, building {building}, writing {writing}\n\
              found again by the cache: {found} of {runs} of text, {found_bytes} of their bytes\n"

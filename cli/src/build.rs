@@ -10,11 +10,10 @@ use crate::build_one;
 use crate::exit::FAILED;
 use crate::flags;
 use crate::loaded::Loaded;
-use crate::output::count;
 use crate::say::{InFlags, say};
 use crate::summary::summary;
 use metatok::dataset::{Dataset, DatasetSource};
-use metatok::error::{At, ErrorKind, Result};
+use metatok::error::{At, ErrorKind, Result, counted};
 use metatok::prepared::{DatasetOptions, NamedDataset};
 
 /// Builds conversations, one dataset or several.
@@ -64,11 +63,11 @@ fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
         }
     }
     if !args.quiet {
-        let datasets = count((sources.len() - failed.len()) as u64, "dataset");
+        let datasets = counted(sources.len() - failed.len(), "dataset");
         say!("{datasets}: {}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
     }
     if !failed.is_empty() {
-        say!("{} failed: {}", count(failed.len() as u64, "dataset"), failed.join(", "));
+        say!("{} failed: {}", counted(failed.len(), "dataset"), failed.join(", "));
     }
     Ok(ExitCode::from(code))
 }

@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use crate::args::BuildArgs;
 use crate::exit::REJECTED;
 use crate::loaded::Loaded;
-use crate::output::{Output, count, written};
+use crate::output::{Output, written};
 use crate::progress;
 use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, say};
 use metatok::build::{BatchRemarks, BuildTotals, BuiltBatch, PromptForm};
-use metatok::error::Result;
+use metatok::error::{Result, counted};
 use metatok::sink::{PromptSpool, Sink};
 
 /// The results so far.
@@ -53,7 +53,7 @@ impl<'a> Results<'a> {
             self.prompts.push(&prompt).map_err(|error| self.output.failed(error))?;
         }
         let remarks = self.totals.add(batch);
-        self.progress.set_message(count(self.totals.written.prompts, "prompt"));
+        self.progress.set_message(counted(self.totals.written.prompts, "prompt"));
         if !self.args.quiet {
             self.progress.suspend(|| say_remarks(&remarks, form, loaded));
         }

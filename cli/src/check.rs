@@ -16,7 +16,7 @@ use metatok::check::{Checker, Finding, LINTS, Level, Lint};
 use metatok::conversation::Mode;
 use metatok::dataset::records::RecordReader;
 use metatok::dialect::ChatTemplate;
-use metatok::error::{At, Result};
+use metatok::error::{At, Result, counted};
 use metatok::input::{Input, each_conversation};
 
 const BOLD: Style = Style::new().bold();
@@ -147,7 +147,7 @@ fn summary(findings: &[Finding]) -> String {
         .into_iter()
         .map(|level| (level, findings.iter().filter(|finding| finding.level == level).count()))
         .filter(|(_, count)| *count > 0)
-        .map(|(level, count)| output::count(count as u64, &level.to_string()))
+        .map(|(level, count)| counted(count, &level.to_string()))
         .collect();
     if counts.is_empty() { "nothing found".into() } else { counts.join(", ") }
 }

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use crate::args::{CompareArgs, CompareFormat};
 use crate::exit::DIFFERENT;
-use crate::output::{Output, count, has_colour, push_json_line};
+use crate::output::{Output, has_colour, push_json_line};
 use crate::outputs::Outputs;
 use crate::say::say;
 use crate::setup;
 use crate::source::Source;
 use metatok::builder::PromptBuilder;
 use metatok::compare::{AnswerComparer, CompareTotals};
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{ErrorKind, Result, counted};
 use metatok::input::Input;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
 
 fn summary(totals: &CompareTotals, [a, b]: &[String; 2]) -> String {
     let CompareTotals { equal, differ, errors, only_in_a, only_in_b, .. } = totals;
-    let mut summary = format!("{} compared: {equal} equal, {differ} differ", count(equal + differ, "answer"));
+    let mut summary = format!("{} compared: {equal} equal, {differ} differ", counted(equal + differ, "answer"));
     let mut notes: Vec<String> = [first_difference("token", &totals.tokens), first_difference("byte", &totals.bytes)]
         .into_iter()
         .flatten()

@@ -16,7 +16,7 @@ use crate::source::{Source, names, nothing_in};
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
 use metatok::diff::{Diff, PlacedDifference, PromptDifference};
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{ErrorKind, Result, counted};
 use metatok::input::each_conversation;
 
 const FAINT: Style = Style::new().dimmed();
@@ -82,7 +82,7 @@ fn text(diff: &Diff, [ours, theirs]: [&str; 2]) -> Vec<u8> {
     let mut text = String::new();
     for (cause, PlacedDifference { place, difference, .. }) in diff.first() {
         let count = diff.causes().get(cause).copied().unwrap_or_default();
-        let _ = writeln!(text, "{cause}: {} ({place})", output::count(count, "conversation"));
+        let _ = writeln!(text, "{cause}: {} ({place})", counted(count, "conversation"));
         let PromptDifference { before, ours, theirs, .. } = difference;
         let before = before.join(" ");
         let _ = writeln!(text, "  {OURS}-{OURS:#} {FAINT}{before}{FAINT:#} {OURS}{}{OURS:#}", ours.join(" "));
@@ -92,10 +92,10 @@ fn text(diff: &Diff, [ours, theirs]: [&str; 2]) -> Vec<u8> {
         text,
         "- {ours}\n+ {theirs}\nsame ids: {} of {}",
         diff.equal(),
-        output::count(diff.equal() + diff.different(), "conversation")
+        counted(diff.equal() + diff.different(), "conversation")
     );
     if diff.refused() > 0 {
-        let _ = writeln!(text, "{} refused by both", output::count(diff.refused(), "conversation"));
+        let _ = writeln!(text, "{} refused by both", counted(diff.refused(), "conversation"));
     }
     text.into_bytes()
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::partial::Partial;
-use metatok::error::{At, ErrorKind, Result};
+use metatok::error::{At, ErrorKind, Result, counted};
 use serde::Serialize;
 
 /// An open output. Dropped before [`Output::finish`], a file is removed and its predecessor untouched.
@@ -137,11 +137,6 @@ fn copied(write: impl FnOnce(&mut File) -> Result<()>, out: &mut impl Write) -> 
     Ok(())
 }
 
-/// `1 prompt`, `2 prompts`.
-pub(crate) fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
 /// Whether output to this path is a file, and neither a device nor a pipe that is there.
 pub(crate) fn becomes_a_file(path: &Path) -> bool {
     !is_open_already(&followed(path)) && path.metadata().map_or(true, |metadata| metadata.is_file())
@@ -151,7 +146,7 @@ pub(crate) fn becomes_a_file(path: &Path) -> bool {
 pub(crate) fn written(number: u64, what: &str, output: Option<&Path>) -> String {
     match output.filter(|output| becomes_a_file(output)) {
         Some(_) => "nothing is written".to_owned(),
-        None => format!("{} written", count(number, what)),
+        None => format!("{} written", counted(number, what)),
     }
 }
 

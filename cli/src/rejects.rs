@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::args::{OnError, RejectArgs};
-use crate::output::{Output, becomes_a_file, count};
+use crate::output::{Output, becomes_a_file};
 use crate::say::{InFlags, flag, say};
-use metatok::error::{At, Result};
+use metatok::error::{At, Result, counted};
 use metatok::input::Rejected;
 
 /// How many errors are printed if rows are rejected. The rejects file has all of them.
@@ -60,7 +60,7 @@ impl Rejects {
             0 => String::new(),
             more => format!(" ({more} of them not shown)"),
         };
-        say!("{} rejected{more}, see {}", count(self.count, self.unit), self.path.display());
+        say!("{} rejected{more}, see {}", counted(self.count, self.unit), self.path.display());
         self.output.finish()
     }
 }

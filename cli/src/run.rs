@@ -15,7 +15,7 @@ use crate::answering::{Answering, usual_sampling};
 use crate::args::{InputArgs, OnError, RunArgs};
 use crate::exit::{FAILED, REJECTED};
 use crate::interrupt::Interrupt;
-use crate::output::{Output, becomes_a_file, count};
+use crate::output::{Output, becomes_a_file};
 use crate::outputs::Outputs;
 use crate::say::{self, InFlags, flag, say};
 use crate::source::{Source, names, nothing_in};
@@ -23,7 +23,7 @@ use crate::{flags, progress, setup};
 use metatok::build::{answers_omitted, truncated};
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::conversation::Mode;
-use metatok::error::{At, ErrorKind, Result, Setting};
+use metatok::error::{At, ErrorKind, Result, Setting, counted};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::{Input, RecordPlace, each_line};
 use metatok::prepared::PreparedDataset;
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         RunOutcome::StoppedAt(error) => {
             let advice = if error.concerns_every_prompt() { String::new() } else { how_to_go_on(args) };
             say!("{}", error.in_flags());
-            say!("stopped at the first bad row ({} written){advice}", count(totals.answers, "answer"));
+            say!("stopped at the first bad row ({} written){advice}", counted(totals.answers, "answer"));
             Ok(ExitCode::from(REJECTED))
         }
         _ => Ok(ExitCode::SUCCESS),
@@ -115,8 +115,8 @@ fn builder_options(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<
 fn say_answered(answers: &RunAnswers) {
     match (answers.rows(), answers.refused()) {
         (0, _) => {}
-        (rows, 0) => say!("note: {} already answered", count(rows, "line")),
-        (rows, refused) => say!("note: {} already done, with {}", count(rows, "line"), count(refused, "error")),
+        (rows, 0) => say!("note: {} already answered", counted(rows, "line")),
+        (rows, refused) => say!("note: {} already done, with {}", counted(rows, "line"), counted(refused, "error")),
     }
 }
 
@@ -164,7 +164,7 @@ fn answers(
         if args.server.retry_errors && errors > 0 {
             let what = format!(
                 "it has {}, but without {} nothing can be asked again; remove it to start over",
-                count(errors, "error"),
+                counted(errors, "error"),
                 journal.display()
             );
             return Err(ErrorKind::Usage(what)).at(file.display());
@@ -232,7 +232,7 @@ impl<'a> Front<'a> {
             RunEvent::Tokens(tokens) => {
                 self.tokens += tokens;
                 let rate = rate(Some(self.tokens), &self.started);
-                self.progress.set_message(format!("{}, {rate}", count(self.answers, "answer")));
+                self.progress.set_message(format!("{}, {rate}", counted(self.answers, "answer")));
             }
             RunEvent::Text(text) if self.args.stream => say::piece(text),
             RunEvent::Answer => {
@@ -261,10 +261,10 @@ impl<'a> Front<'a> {
         match &self.args.output {
             Some(path) if self.output.is_none() => say!(
                 "interrupted; {} kept in {}, continue with --resume",
-                count(answers.answers(), "answer"),
+                counted(answers.answers(), "answer"),
                 journal_path(path).display()
             ),
-            _ => say!("interrupted; {} written", count(self.written, "line")),
+            _ => say!("interrupted; {} written", counted(self.written, "line")),
         }
         ExitCode::from(self.interrupt.exit_code().unwrap_or(FAILED))
     }
@@ -299,7 +299,7 @@ impl<'a> Front<'a> {
             let reasons: Vec<String> =
                 totals.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
             let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-            say!("{}{reasons}, {}", count(totals.answers, "answer"), rate(tokens(totals), &started));
+            say!("{}{reasons}, {}", counted(totals.answers, "answer"), rate(tokens(totals), &started));
             #[cfg(feature = "http")]
             if let Some(server) = &totals.server {
                 say!("{}", crate::server::summary(server.clone(), started.elapsed()));
@@ -310,8 +310,8 @@ impl<'a> Front<'a> {
                 (Some(_), Some(_)) => "; to ask for them again, add --resume --retry-errors",
                 _ => "",
             };
-            let turns = if refused > refused_rows { count(refused, "turn") + " of " } else { String::new() };
-            say!("{turns}{} without an answer, each written with its error{again}", count(refused_rows, "row"));
+            let turns = if refused > refused_rows { counted(refused, "turn") + " of " } else { String::new() };
+            say!("{turns}{} without an answer, each written with its error{again}", counted(refused_rows, "row"));
             return Ok(ExitCode::from(REJECTED));
         }
         Ok(ExitCode::SUCCESS)
@@ -342,7 +342,7 @@ fn rate(tokens: Option<u64>, started: &Instant) -> String {
     let seconds = started.elapsed().as_secs_f64();
     match tokens {
         Some(tokens) => {
-            format!("{}, {seconds:.2} s, {:.0} tokens/s", count(tokens, "token"), tokens as f64 / seconds.max(1e-9))
+            format!("{}, {seconds:.2} s, {:.0} tokens/s", counted(tokens, "token"), tokens as f64 / seconds.max(1e-9))
         }
         None => format!("{seconds:.2} s"),
     }

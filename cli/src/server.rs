@@ -5,11 +5,10 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use crate::args::{RunArgs, ServerArgs};
-use crate::output::count;
 use crate::say::{InFlags, say};
 use metatok::builder::PromptBuilder;
 use metatok::client::{Client, ClientOptions, Notice};
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{ErrorKind, Result, counted};
 use metatok::run::ServerTotals;
 
 /// Waits until the server is ready. Lines about long waits make way for the progress bar.
@@ -25,11 +24,7 @@ pub(crate) fn connect(args: &RunArgs, builder: &PromptBuilder, progress: &Progre
         let served = &client.notes().served;
         let model = served.model.as_deref().map_or_else(|| "a model".to_owned(), |model| format!("{model:?}"));
         let context = served.max_model_len.map_or(String::new(), |len| format!(", context {len}"));
-        say!(
-            "{} serves {model}{context}; {} at a time",
-            protocol.name,
-            count(client.concurrency().get() as u64, "request")
-        );
+        say!("{} serves {model}{context}; {} at a time", protocol.name, counted(client.concurrency().get(), "request"));
         client.notes().warnings.iter().for_each(|warning| say!("note: {}", warning.in_flags()));
     }
     Ok(Some(client))
@@ -78,19 +73,19 @@ pub(crate) fn summary(mut totals: ServerTotals, elapsed: Duration) -> String {
         format!(", {:.0}% of them cached", cached as f64 * 100.0 / prompt_tokens as f64)
     });
     let answered = match (requests, failed) {
-        (_, 0) => count(requests, "request"),
-        (0, _) => format!("{} without an answer", count(failed, "request")),
-        _ => format!("{} answered and {failed} without an answer", count(requests, "request")),
+        (_, 0) => counted(requests, "request"),
+        (0, _) => format!("{} without an answer", counted(failed, "request")),
+        _ => format!("{} answered and {failed} without an answer", counted(requests, "request")),
     };
     let out = match uncounted {
         0 => format!("{completion_tokens} out ({:.0}/s)", per_second(completion_tokens)),
         all if all == requests => "out not counted".to_owned(),
-        some => format!("{completion_tokens} out of all but {}", count(some, "answer")),
+        some => format!("{completion_tokens} out of all but {}", counted(some, "answer")),
     };
     format!(
         "{answered} ({:.1}/s), {} in{cached}, {out}, first token p50 {} p99 {}, latency p50 {} p99 {}, {}",
         per_second(requests),
-        count(prompt_tokens, "token"),
+        counted(prompt_tokens, "token"),
         shown(first.0),
         shown(first.1),
         shown(last.0),

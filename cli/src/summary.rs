@@ -1,6 +1,6 @@
 //! The summary that a command prints at its end.
 
-use crate::output::count;
+use metatok::error::counted;
 
 /// A rate is only printed if there are enough prompts that loading the tokenizer does not dominate it.
 pub(crate) fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
@@ -8,6 +8,6 @@ pub(crate) fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String
         10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
         _ => String::new(),
     };
-    let tokens = tokens.map_or_else(String::new, |tokens| format!("{}, ", count(tokens, "token")));
-    format!("{}, {tokens}{seconds:.2} s{rate}", count(prompts, "prompt"))
+    let tokens = tokens.map_or_else(String::new, |tokens| format!("{}, ", counted(tokens, "token")));
+    format!("{}, {tokens}{seconds:.2} s{rate}", counted(prompts, "prompt"))
 }

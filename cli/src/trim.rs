@@ -9,14 +9,14 @@ use indicatif::ProgressBar;
 use crate::args::{Shape, TrimArgs};
 use crate::exit::REJECTED;
 use crate::flags::check_rejects;
-use crate::output::{Output, count, written};
+use crate::output::{Output, written};
 use crate::outputs::Outputs;
 use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, flag, say};
 use crate::setup;
 use crate::source::{Source, names};
 use metatok::builder::PromptBuilder;
-use metatok::error::{ErrorKind, Place, Result};
+use metatok::error::{ErrorKind, Place, Result, counted};
 use metatok::input::Input;
 use metatok::trim::{AnswerTrimmer, TrimOptions, TrimTotals};
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
 }
 
 fn summary(totals: &TrimTotals, is_validated: bool) -> String {
-    let mut summary = format!("{}, {} of them ended at a stop", count(totals.answers, "completion"), totals.stopped);
+    let mut summary = format!("{}, {} of them ended at a stop", counted(totals.answers, "completion"), totals.stopped);
     if totals.errors > 0 {
         summary += &format!(", {} with an error in place of an answer", totals.errors);
     }

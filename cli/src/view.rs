@@ -14,7 +14,7 @@ use crate::{flags, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
-use metatok::error::{At, Error, ErrorKind, Result};
+use metatok::error::{At, Error, ErrorKind, Result, counted};
 use metatok::input::{Input, each_record};
 use metatok::prepared::{ChosenPrompt, PreparedDataset, PromptChoice};
 use metatok::view::{TerminalOptions, View};
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
             let mut output = Output::open(Some(path))?;
             output.write(view.html().as_bytes()).map_err(|error| output.failed(error))?;
             output.finish()?;
-            say!("{} shows {}", path.display(), output::count(view.tokens.len() as u64, "token"));
+            say!("{} shows {}", path.display(), counted(view.tokens.len(), "token"));
             Ok(ExitCode::SUCCESS)
         }
         Some(_) => output::to_stdout(view.html().into_bytes()),

@@ -237,8 +237,14 @@ impl ErrorKind {
     }
 }
 
-/// `1 token`, `2 tokens`.
-pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
+/// A number of things: `1 token`, `2 tokens`.
+///
+/// ```
+/// use metatok::error::counted;
+///
+/// assert_eq!([counted(1, "token"), counted(2, "token")], ["1 token", "2 tokens"]);
+/// ```
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
     format!("{number} {what}{}", if number == N::from(1) { "" } else { "s" })
 }
 
