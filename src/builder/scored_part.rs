@@ -76,7 +76,7 @@ impl PromptBuilder {
         // The template writes the first messages in another way if others follow, so their last token is looked for.
         let own = session.assemble(segments.as_slice(), SPANS)?;
         let whole = session.build_with(conversation, SPANS)?;
-        let messages = messages_of(&before);
+        let messages = before.messages().unwrap_or_default().len();
         match (end_of_messages(&own, messages), end_of_messages(&whole, messages)) {
             (Some(own_end), Some(end)) if ids == whole.input_ids => {
                 Ok(end + shared_prefix(&ids[end..], &own.input_ids[own_end..]))
@@ -88,14 +88,6 @@ impl PromptBuilder {
 
 fn without_last(messages: &[ChatMessage], last: usize) -> Vec<ChatMessage> {
     messages[..messages.len().saturating_sub(last)].to_vec()
-}
-
-fn messages_of(conversation: &Conversation) -> usize {
-    match conversation {
-        Conversation::Messages(messages) => messages.len(),
-        Conversation::Chat(chat) => chat.messages.len(),
-        Conversation::Text(_) | Conversation::List(_) => 0,
-    }
 }
 
 /// How many of the first ids are the same.

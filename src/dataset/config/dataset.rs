@@ -103,7 +103,7 @@ impl Dataset {
     /// Sets the layout of its questions and answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] if its template is of another kind.
+    /// [`ErrorKind::Template`] if its template is of another kind.
     pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
         match self.task.prompt_template.as_mut().filter(|template| template.layout().is_some()) {
             Some(template) => template.set_layout(layout),

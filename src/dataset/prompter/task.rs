@@ -185,7 +185,7 @@ impl Task {
     /// Python set no limit.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] if it is neither a number nor a list of numbers.
+    /// [`crate::ErrorKind::Row`] if it is neither a number nor a list of numbers.
     pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
         MaxOutLen::of_row(row, &self.input_columns)
     }

@@ -18,8 +18,8 @@ pub struct Record<'a> {
     pub completion_messages: Option<usize>,
     /// How many tokens the answer may have.
     pub max_out_len: Option<u64>,
-    /// The descriptions of tools, as JSON. Only a reader for servers
-    /// ([`ReadsFor::Server`](crate::dataset::records::ReadsFor::Server)) accepts them.
+    /// The descriptions of tools, as JSON, if it is read for a server
+    /// ([`ReadsFor::Server`](crate::dataset::records::ReadsFor::Server)). For a chat template the conversation has them.
     pub tools: Option<String>,
     /// Whether it is a request for a text's completion, to which servers apply no template.
     pub is_completion_request: bool,
