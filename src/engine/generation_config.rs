@@ -1,11 +1,16 @@
 //! How a model's `generation_config.json` wants its answers sampled.
 
+use std::num::NonZeroUsize;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::engine::Sampling;
 use crate::error::{Error, ErrorKind, Result};
 use crate::wording;
+
+/// The `top_k` of transformers where a file says nothing.
+const USUAL_TOP_K: usize = 50;
 
 /// Keys of the file that change no answer here.
 const HARMLESS: &[&str] = &[
@@ -93,13 +98,16 @@ struct GenerationConfig {
 
 impl Sampling {
     /// What `generation_config.json` says. As in transformers, the likeliest token is always chosen unless it has
-    /// `"do_sample": true`; a repetition penalty applies in any case.
+    /// `"do_sample": true`, for which `top_k` is 50 if the file has none; a repetition penalty applies in any case.
     ///
     /// ```
+    /// use std::num::NonZeroUsize;
+    ///
     /// use metatok::engine::Sampling;
     ///
     /// let json = br#"{"do_sample": true, "temperature": 0.6, "top_p": 0.9, "eos_token_id": 2}"#;
-    /// assert_eq!(Sampling::of_generation_config(json)?, Sampling { temperature: 0.6, top_p: 0.9, ..Sampling::default() });
+    /// let sampling = Sampling::of_generation_config(json)?;
+    /// assert_eq!((sampling.temperature, sampling.top_p, sampling.top_k), (0.6, 0.9, NonZeroUsize::new(50)));
     /// # Ok::<(), metatok::Error>(())
     /// ```
     ///
@@ -119,7 +127,7 @@ impl Sampling {
             Some(true) => Self {
                 temperature: temperature.unwrap_or(1.0),
                 top_p: top_p.unwrap_or(1.0),
-                top_k: top_k.and_then(std::num::NonZeroUsize::new),
+                top_k: NonZeroUsize::new(top_k.unwrap_or(USUAL_TOP_K)),
                 ..greedy
             },
             Some(false) | None => greedy,
@@ -147,13 +155,13 @@ mod tests {
     #[test]
     fn files() {
         let greedy = Sampling::default();
-        let top_k = std::num::NonZeroUsize::new(20);
+        let top_k = NonZeroUsize::new(20);
         #[rustfmt::skip]
         let table = [
             (r#"{"eos_token_id": 2}"#, Ok(greedy)),
             (r#"{"do_sample": false, "temperature": 0.7}"#, Ok(greedy)),
             (r#"{"temperature": 0.7}"#, Ok(greedy)),
-            (r#"{"do_sample": true}"#, Ok(Sampling { temperature: 1.0, ..greedy })),
+            (r#"{"do_sample": true}"#, Ok(Sampling { temperature: 1.0, top_k: NonZeroUsize::new(50), ..greedy })),
             (r#"{"do_sample": true, "temperature": 0.7, "top_p": 0.8, "top_k": 20, "repetition_penalty": 1.05, "num_beams": 1, "min_p": null}"#,
                 Ok(Sampling { temperature: 0.7, top_p: 0.8, top_k, repetition_penalty: 1.05, ..greedy })),
             (r#"{"do_sample": true, "top_k": 0}"#, Ok(Sampling { temperature: 1.0, ..greedy })),
