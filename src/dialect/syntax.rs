@@ -62,6 +62,8 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
 }
 
 fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
+    // Line ends of Windows within strings, too, as Python's tomllib reads them.
+    let text = &text.replace("\r\n", "\n");
     let describe = |error: &toml::de::Error| match error.span() {
         Some(span) => format!("{} (line {})", wording::plain(error.message().trim_end()), line_of(text, span.start)),
         None => wording::plain(error.message()),

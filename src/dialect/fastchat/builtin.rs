@@ -9,6 +9,7 @@ use crate::dialect::builtin::near_among;
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
 use crate::dialect::parse_file;
+use crate::dialect::syntax::Syntax;
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
 
 const FILES: [(&str, &str); 2] = [
@@ -33,7 +34,7 @@ static TEMPLATES: LazyLock<Vec<(String, ConversationTemplate)>> = LazyLock::new(
 
 fn read(source: &str, text: &str) -> Result<Vec<(String, ConversationTemplate)>> {
     let parse = |error: toml::de::Error| Error::from(ErrorKind::Parse(error.to_string()));
-    let mut file: toml::Table = toml::from_str(text).map_err(parse)?;
+    let mut file: toml::Table = Syntax::Toml.read(text)?;
     let Some(toml::Value::Array(templates)) = file.remove("template") else { return Ok(Vec::new()) };
     let template = |mut template: toml::Value| {
         // UltraFeedback lists some under a name other than their own.
