@@ -46,7 +46,7 @@ pub fn import(template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imp
 pub(super) fn import_by(verifier: &Verifier<'_>) -> Result<Imported> {
     let renderer = ChatTemplateRenderer::new(verifier.template, verifier.tokenizer)?;
     let stops: Vec<i64> = crate::render::Renderer::stop(&renderer).stop_token_ids().map(i64::from).collect();
-    let probe = Probe::new(&renderer);
+    let probe = Probe::new(&renderer, verifier.tokenizer);
     let mut best: Option<Trial<'_>> = None;
     for mut candidate in fit::candidates(&probe)? {
         candidate.eos_token_id.0.clone_from(&stops);
