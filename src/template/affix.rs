@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::template::by_form::deserialize_by_form;
 
@@ -27,6 +28,24 @@ impl Affix {
     /// Whether it adds nothing to a prompt.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|item| matches!(item, AffixItem::Text(text) if text.is_empty()))
+    }
+}
+
+/// As in a model file.
+impl fmt::Display for Affix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written = |item: &AffixItem| match item {
+            // Strings of JSON are strings of TOML.
+            AffixItem::Text(text) => Value::from(text.as_str()).to_string(),
+            AffixItem::Id(id) => id.to_string(),
+            AffixItem::Token(token) => format!("{{ token = {} }}", Value::from(token.as_str())),
+        };
+        let items: Vec<String> = self.0.iter().map(written).collect();
+        match &self.0[..] {
+            [] => f.write_str("\"\""),
+            [AffixItem::Text(_)] => f.write_str(&items[0]),
+            _ => write!(f, "[{}]", items.join(", ")),
+        }
     }
 }
 
