@@ -22,13 +22,16 @@ const ENDINGS: [&str; 7] = ["a", "1", ".", "?", ")", "\"", "。"];
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let (dialogue, arena) = (subject.dialogue("a"), TextArena::default());
     for builder in subject.both() {
-        for pair in builder.segments(&dialogue, &arena)?.windows(2) {
+        let segments = builder.segments(&dialogue, &arena)?;
+        for (i, pair) in segments.windows(2).enumerate() {
             let [Segment { part: before, .. }, Segment { atom: Atom::Text(text), part }] = pair else { continue };
             if !before.is_content() || part.is_content() || part.element == Element::SpecialToken {
                 continue;
             }
+            // With what follows, which may complete a control token.
+            let written = segments[i + 1..].iter().map_while(text_of_template).collect::<String>();
             for ending in ENDINGS {
-                if let Some(merged) = merged(&subject.tokenizer, ending, text)? {
+                if let Some(merged) = merged(&subject.tokenizer, ending, &written)? {
                     let shared = subject.name(merged);
                     let message =
                         format!("{text:?} merges with content before it: they share {shared} after {ending:?}");
@@ -40,6 +43,13 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn text_of_template<'a>(segment: &Segment<'a>) -> Option<&'a str> {
+    match segment.atom {
+        Atom::Text(text) if !segment.part.is_content() => Some(text),
+        _ => None,
+    }
 }
 
 /// The token shared by content with this ending and the text after it.

@@ -25,11 +25,14 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let written: Vec<String> = eos.iter().map(|&id| subject.name(id)).collect();
     for (place, role) in subject.roles.iter().zip(&compiled.roles).filter(|(_, role)| role.generate) {
         let is_space = |atom: &&Atom| matches!(atom, Atom::Text(text) if text.trim().is_empty());
-        let first = match role.end.iter().find(|atom| !is_space(atom)) {
+        let help = format!("begin {place}.end with eos_token_id");
+        let (first, help) = match role.end.iter().find(|atom| !is_space(atom)) {
             Some(Atom::Token(id)) if eos.contains(id) => continue,
-            Some(Atom::Token(id)) => subject.name(*id),
+            Some(Atom::Token(id)) => {
+                (subject.name(*id), format!("{help}, or set eos_token_id to the first id of {place}.end"))
+            }
             Some(Atom::Text(text)) => match subject.tokenizer.encode(text)?.first() {
-                Some(&id) => format!("{}, the first piece of {text:?}", subject.name(id)),
+                Some(&id) => (format!("{}, the first piece of {text:?}", subject.name(id)), help),
                 None => continue,
             },
             // The next speaker closes the turn.
@@ -38,7 +41,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         findings.add(
             "meta_template.eos_token_id",
             format!("{} is not the first id of {place}.end, which is {first}", written.join(", ")),
-            format!("begin {place}.end with eos_token_id, or set eos_token_id to the first id of {place}.end"),
+            help,
         );
     }
     Ok(())

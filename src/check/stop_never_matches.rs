@@ -2,6 +2,7 @@
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::{Place, Result, Setting};
+use crate::tokenizer::TokenId;
 
 pub(super) const LINT: Lint = Lint {
     code: "stop-never-matches",
@@ -30,8 +31,12 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         let ids = subject.tokenizer.encode(&format!("a{text}a"))?;
         let decoded = subject.tokenizer.decode(&ids, true)?;
         if !decoded.contains(text.as_str()) {
-            let help = match subject.tokenizer.token_to_id(text) {
-                Some(id) => format!("stop at the id instead: stop.token_ids = [{id}]"),
+            let is_special = |id: &&TokenId| subject.tokenizer.added_token(**id).is_some_and(|token| token.special);
+            let help = match ids.iter().find(is_special) {
+                Some(id) => format!(
+                    "stop at the id of {} instead: stop.token_ids = [{id}]",
+                    subject.tokenizer.quoted_token(*id)
+                ),
                 None => "write it as the tokenizer decodes it".to_owned(),
             };
             findings.add(
