@@ -8,10 +8,11 @@ pub(super) const LINT: Lint = Lint {
     code: "generating-role",
     level: Level::Warning,
     about: "No role of the round generates, or more than one, or the wrong one.",
-    why: "A prompt to continue ends where the role with generate = true begins, and leaves out everything after it. So \
-        exactly one role of the round must have it: the model's, which comes after the user's. Without it, prompts end \
-        with a turn that is already closed, and the model has nothing to answer. In the wrong place, the last question \
-        is lost.",
+    why: "A prompt list to continue ends where the first role with generate = true begins, and leaves out everything \
+        after it. So exactly one role of the round must have it: the model's, which comes after the user's. Without it, \
+        the list ends with a turn that is already closed, and the model has nothing to answer. In the wrong place, its \
+        last question is lost. Messages end where the assistant's role begins, and are refused if that role does not \
+        generate.",
     find,
 };
 
@@ -40,7 +41,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     };
     for &(place, role) in generating[1..].iter().map(|&i| &round[i]) {
         let message = format!(
-            "roles {:?} and {:?} both generate: every prompt ends where {0:?} begins, so {:?} never generates",
+            "roles {:?} and {:?} both generate: prompt lists end where {0:?} begins, so {:?} never generates in them",
             round[first].1.role, role.role, role.role
         );
         findings.add(place, message, "keep generate = true only for the model's role");
@@ -54,7 +55,7 @@ fn none_generates(subject: &Subject, round: &[(&str, &RoleTemplate)], findings: 
         Some((place, role)) => format!("set generate = true for {place}, the role {:?}", role.role),
         None => "set generate = true for the model's role".to_owned(),
     };
-    let message = "no role of the round has generate = true: prompts end with a closed turn, and the model is not asked to answer";
+    let message = "no role of the round has generate = true: prompt lists end with a closed turn, and the model is not asked to answer";
     findings.add("meta_template.round", message, help);
 }
 
@@ -63,21 +64,42 @@ fn before_the_user(subject: &Subject, round: &[(&str, &RoleTemplate)], first: us
     let (place, role) = round[first];
     let Some(user) = subject.speaker("user", "HUMAN").filter(|&user| user < round.len()) else { return };
     let (message, help) = match user.cmp(&first) {
-        std::cmp::Ordering::Less => return,
+        std::cmp::Ordering::Less => return not_the_assistant(subject, round, first, findings),
         std::cmp::Ordering::Equal => (
             format!(
-                "role {:?} has generate = true, but it is the user's role: prompts end before the last question",
+                "role {:?} has generate = true, but it is the user's role: prompt lists end before their last question",
                 role.role
             ),
             "set generate = true for the model's role instead, such as BOT".to_owned(),
         ),
         std::cmp::Ordering::Greater => (
             format!(
-                "role {:?} has generate = true but comes before {:?} in the round: prompts end before the last question",
+                "role {:?} has generate = true but comes before {:?} in the round: prompt lists end before their last question",
                 role.role, round[user].1.role
             ),
             format!("put {:?} before {:?} in the round", round[user].1.role, role.role),
         ),
     };
     findings.add(place, message, help);
+}
+
+/// The role that ends prompts must be the one that speaks the assistant's messages.
+fn not_the_assistant(subject: &Subject, round: &[(&str, &RoleTemplate)], first: usize, findings: &mut Findings) {
+    let assistant = subject.compiled.as_ref().and_then(|compiled| compiled.chat_role("assistant"));
+    let Some((place, role)) = assistant.and_then(|assistant| round.get(assistant)) else { return };
+    if role.generate {
+        return;
+    }
+    let own = round[first].1;
+    let message = format!(
+        "role {:?} has generate = true, but the assistant's messages are of role {:?}: messages are refused",
+        own.role, role.role
+    );
+    let help = match &role.api_role {
+        api_role @ Some(name) if *api_role == own.api_role => {
+            format!("only one of them can have api_role = {name:?}: remove it from {place}")
+        }
+        _ => format!("set generate = true for {place} instead, if that is the model's role"),
+    };
+    findings.add(round[first].0, message, help);
 }

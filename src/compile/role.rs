@@ -16,7 +16,7 @@ pub(crate) enum CompiledItem {
 #[derive(Debug)]
 pub(crate) struct CompiledRole {
     pub(crate) name: String,
-    pub(super) api_role: Option<String>,
+    pub(crate) api_role: Option<String>,
     pub(crate) begin: Box<[Atom]>,
     pub(crate) prompt: Box<[Atom]>,
     pub(crate) end: Box<[Atom]>,

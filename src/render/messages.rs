@@ -159,10 +159,16 @@ impl<'a> Writer<'a, '_> {
             None => {
                 format!("no role has generate = true, which marks where the model speaks; set it for role {own:?}")
             }
-            Some(other) => format!(
-                "role {:?} has generate = true, but the assistant speaks as role {own:?}; set it there instead",
-                other.name
-            ),
+            Some(other) => {
+                let (what, shared) = (
+                    format!("role {:?} has generate = true, but the assistant speaks as role {own:?}", other.name),
+                    other.api_role.as_ref().filter(|name| roles[assistant].api_role.as_ref() == Some(name)),
+                );
+                match shared {
+                    Some(name) => format!("{what}, the first one with api_role = {name:?}; remove that there"),
+                    None => format!("{what}; set it there instead"),
+                }
+            }
         };
         Err(Error::from(ErrorKind::NoGeneratingRole(what)).at("meta_template"))
     }
