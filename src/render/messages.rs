@@ -17,7 +17,7 @@ impl ByMessage for MetaRenderer {
     }
 
     fn roles_matter(&self) -> bool {
-        self.template.asks_for_the_last || self.template.roles.iter().any(|role| role.default_prompt)
+        self.template.asks_for_the_last
     }
 
     fn render_from<'a>(
@@ -45,10 +45,8 @@ impl<'a> Writer<'a, '_> {
         let said = renderer.rendered_messages(messages, self.mode);
         self.find_last(said.iter().enumerate().map(|(i, message)| (i as u32, renderer.chat_role(&message.role))));
         if before.messages == 0 {
-            let speaks = |this: &Self, role| {
-                said.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role))
-            };
-            self.open(speaks)?;
+            let first = said.first().and_then(|message| self.chat_role(message).ok());
+            self.open(first.map(|(role, _)| role))?;
         }
         let (mut round, has_round) = Round::of_state(before.state);
         self.has_round = has_round;

@@ -135,10 +135,11 @@ pub(super) struct Writer<'a, 's> {
 impl<'a> Writer<'a, '_> {
     fn list(&mut self, items: &'a [Item]) -> Result<()> {
         let template = &self.renderer.template;
-        self.open(|this, role| {
-            let speaks = |message: &Message| this.renderer.own_or_fallback(message) == Some(role);
-            items.iter().any(|item| matches!(item, Item::Message(message) if speaks(message)))
-        })?;
+        let first = items.iter().find_map(|item| match item {
+            Item::Message(message) => Some(message),
+            Item::Text(_) | Item::Marker(_) => None,
+        });
+        self.open(first.and_then(|message| self.renderer.own_or_fallback(message)))?;
         let renderer = self.renderer;
         self.find_last(items.iter().enumerate().filter_map(|(i, item)| match item {
             Item::Message(message) => Some((i as u32, renderer.own_or_fallback(message))),
@@ -224,12 +225,13 @@ impl<'a> Writer<'a, '_> {
         self.has_round = true;
     }
 
-    /// Writes the beginning of every prompt: the template's `begin`, and the roles with a default prompt.
-    pub(super) fn open(&mut self, speaks: impl Fn(&Self, usize) -> bool) -> Result<()> {
+    /// Writes the beginning of every prompt: the template's `begin`, and the roles with a default prompt that do not speak
+    /// first.
+    pub(super) fn open(&mut self, first: Option<usize>) -> Result<()> {
         let template = &self.renderer.template;
         self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
         for (index, role) in template.roles.iter().enumerate() {
-            if role.default_prompt && !speaks(self, index) {
+            if role.default_prompt && first != Some(index) {
                 let part = Part { section: Some(Section::Begin), role: Some(index as u32), ..Part::default() };
                 self.speak(index, None, part)?;
             }

@@ -55,8 +55,8 @@ pub struct RoleTemplate {
     /// With `merge_into`: which turn of that role its content is written in. Not in OpenCompass.
     #[serde(default, skip_serializing_if = "MergeAt::is_next")]
     pub at: MergeAt,
-    /// For a reserved role: it opens every conversation in which it has no message, with its `prompt`. This is how
-    /// Qwen2.5 and Vicuna have their own system message. Not in OpenCompass.
+    /// For a reserved role: it opens every conversation that does not begin with its message, with its `prompt`. This is
+    /// how Qwen2.5 and Vicuna have their own system message. Not in OpenCompass.
     #[serde(default, alias = "always", skip_serializing_if = "std::ops::Not::not")]
     pub default_prompt: bool,
     /// For a reserved role: its messages are left out. Not in OpenCompass.
