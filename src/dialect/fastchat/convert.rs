@@ -10,7 +10,8 @@ use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
 
 impl ConversationTemplate {
     /// The template as a model file, with a meta template that writes the same for every dialogue in which user and
-    /// model alternate and have text, with or without its own system message.
+    /// model alternate and have text, with or without its own system message. If the template has no place for one, so
+    /// does the model.
     ///
     /// ```
     /// use metatok::dialect::ConversationTemplate;
@@ -55,10 +56,12 @@ impl ConversationTemplate {
         };
         let mut begin = layout.opening.clone();
         let mut reserved_roles = Vec::new();
+        let role = |name: &str| RoleTemplate::new(name).api_role(name);
         match system.iter().position(|piece| *piece == SystemPiece::Message) {
-            _ if layout.system == When::Never => {}
+            _ if layout.system == When::Never => reserved_roles.push(role("SYSTEM").refuse(NO_PLACE)),
             // A text that never changes.
             None => {
+                reserved_roles.push(role("SYSTEM").refuse(NO_PLACE));
                 let text = text(&system)?;
                 let is_written = match layout.system {
                     When::IfText => !text.is_empty(),
@@ -77,33 +80,25 @@ impl ConversationTemplate {
                     When::IfMessage => !message.is_empty(),
                     When::Always | When::Never => true,
                 };
-                reserved_roles.push(RoleTemplate {
-                    role: "SYSTEM".into(),
-                    api_role: Some("SYSTEM".into()),
-                    begin: affix(before),
-                    prompt: message.to_owned(),
-                    end: affix(after + &of(&layout.after_system)?),
-                    default_prompt,
-                    ..RoleTemplate::default()
-                });
+                let end = affix(after + &of(&layout.after_system)?);
+                let system = role("SYSTEM").begin(affix(before)).prompt(message).end(end);
+                reserved_roles.push(RoleTemplate { default_prompt, ..system });
             }
         }
-        let role = |role: &str, place: usize| -> Result<RoleTemplate> {
+        let turn = |name: &str, place: usize| -> Result<RoleTemplate> {
             let before = of(&layout.before[place])? + &self.roles[place];
             let begin = before.clone() + &of(&layout.colon[place])?;
             let open = before + &of(&layout.open[place])?;
             let generate = place == 1;
             Ok(RoleTemplate {
-                role: role.into(),
-                api_role: Some(role.into()),
                 generation_prompt: (generate && open != begin).then(|| affix(open)),
                 begin: affix(begin),
                 end: affix(of(&layout.end[place])?),
                 generate,
-                ..RoleTemplate::default()
+                ..role(name)
             })
         };
-        let round = [role("HUMAN", 0)?, role("BOT", 1)?].map(Box::new).map(RoundItem::Role).to_vec();
+        let round = [turn("HUMAN", 0)?, turn("BOT", 1)?].map(Box::new).map(RoundItem::Role).to_vec();
         let template = MetaTemplate { begin: affix(begin), round, reserved_roles, ..MetaTemplate::default() };
         Ok(Model {
             name: self.name.clone(),
@@ -117,6 +112,9 @@ impl ConversationTemplate {
         })
     }
 }
+
+/// Why system messages are refused.
+const NO_PLACE: &str = "it has no place for a system message";
 
 fn affix(text: String) -> Affix {
     if text.is_empty() { Affix::default() } else { text.as_str().into() }
