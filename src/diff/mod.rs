@@ -26,8 +26,9 @@ pub use difference::PromptDifference;
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::dataset::{InputFormat, ReadsFor, RecordReader};
+use crate::dialect::ChatTemplate;
 use crate::error::Setting;
-use crate::import::{ContentKind, generated};
+use crate::import::{ContentKind, generated, unusual};
 use pair::Pair;
 
 /// Compares the prompts of two builders.
@@ -86,6 +87,15 @@ impl Diff {
             for (i, conversation) in generated(kind, &[]).iter().take(of_each).enumerate() {
                 self.see(conversation, format_args!("generated, {}, {i}", kind.name()));
             }
+        }
+    }
+
+    /// Compares the prompts of conversations that this template, of one of the two, may treat in another way than short ones:
+    /// around each number in its code, as long chats or contents. There are none if its code does not tell which lengths
+    /// matter.
+    pub fn see_long(&mut self, template: &ChatTemplate) {
+        for (i, conversation) in unusual(template).unwrap_or_default().iter().enumerate() {
+            self.see(conversation, format_args!("generated, {}, {i}", ContentKind::Long.name()));
         }
     }
 

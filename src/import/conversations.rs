@@ -18,12 +18,20 @@ pub enum ContentKind {
     Markup,
     /// With what stands in quotes in the template itself.
     Literals,
+    /// Plain, in chats that are not by turns, such as those with two questions in a row.
+    Orders,
+    /// Of long chats, or long, or such as tests on characters tell apart. They are made of the template's code, not by
+    /// [`generated`].
+    Long,
 }
 
 impl ContentKind {
-    /// All kinds, the simplest first.
+    /// All kinds in short chats by turns, the simplest first.
     pub const ALL: [Self; 6] =
         [Self::Ordinary, Self::OuterBlanks, Self::Empty, Self::Thoughts, Self::Markup, Self::Literals];
+
+    /// What a model is compared on when it is made, further to [`Self::ALL`].
+    pub(super) const FURTHER: [Self; 2] = [Self::Orders, Self::Long];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -34,6 +42,8 @@ impl ContentKind {
             Self::Thoughts => "thoughts",
             Self::Markup => "markup",
             Self::Literals => "the template's own literals",
+            Self::Orders => "other orders of messages",
+            Self::Long => "long chats and contents",
         }
     }
 
@@ -46,6 +56,8 @@ impl ContentKind {
             Self::Thoughts => "thoughts",
             Self::Markup => "markup",
             Self::Literals => "literals",
+            Self::Orders => "orders",
+            Self::Long => "long",
         }
     }
 
@@ -78,6 +90,7 @@ impl ContentKind {
                 "a <end_of_turn>",
             ]),
             Self::Literals => literals.to_vec(),
+            Self::Orders | Self::Long => Vec::new(),
         }
     }
 }
@@ -85,6 +98,32 @@ impl ContentKind {
 /// Conversations with contents of a kind: with and without a system message, of one to four turns, each ending with a
 /// question and with an answer. The same each time.
 pub fn generated(kind: ContentKind, literals: &[String]) -> Vec<Conversation> {
+    match kind {
+        ContentKind::Orders => ORDERS.map(in_order).to_vec(),
+        ContentKind::Long => Vec::new(),
+        _ => by_turns(kind, literals),
+    }
+}
+
+/// The roles of chats that are not by turns.
+const ORDERS: [&str; 9] = [
+    "user user",
+    "user user assistant user",
+    "user assistant assistant user",
+    "assistant user",
+    "system assistant user",
+    "user system user",
+    "user assistant system user",
+    "system user assistant system user",
+    "system system user",
+];
+
+fn in_order(roles: &str) -> Conversation {
+    let messages = (1..).zip(roles.split(' ')).map(|(at, role)| ChatMessage::new(role, format!("{role} {at}")));
+    Conversation::Messages(messages.collect())
+}
+
+fn by_turns(kind: ContentKind, literals: &[String]) -> Vec<Conversation> {
     let contents = kind.contents(literals);
     let mut next = 0;
     let mut take = |of_kind: bool, plain: &str| {

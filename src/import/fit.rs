@@ -28,7 +28,7 @@ pub(super) fn variants(template: &MetaTemplate, kind: ContentKind) -> Vec<MetaTe
             }
             ContentKind::Empty => with(&RoleTemplate::silent_if_empty),
             ContentKind::Thoughts if role == MODEL => with(&|role| role.thoughts(THOUGHTS_END)),
-            ContentKind::Thoughts | ContentKind::Ordinary | ContentKind::Markup | ContentKind::Literals => {}
+            _ => {}
         }
     }
     variants
@@ -124,7 +124,7 @@ impl Chat {
 }
 
 fn affix(pieces: &[String]) -> Affix {
-    if pieces.is_empty() { Affix::default() } else { pieces.concat().as_str().into() }
+    pieces.concat().as_str().into()
 }
 
 /// A system message that no template has.

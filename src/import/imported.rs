@@ -39,15 +39,27 @@ pub fn import(template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imp
         Ok(Theirs::new(PromptBuilder::new(&chat_model, Arc::clone(tokenizer), &options)?, options))
     });
     let theirs = theirs.into_iter().collect::<Result<_>>()?;
-    import_by(&Verifier::new(template, tokenizer, theirs, &|_| true))
+    let verifier = Verifier::new(template, tokenizer, theirs, &|_| true);
+    let mut best = best(&verifier)?;
+    ContentKind::FURTHER.into_iter().for_each(|kind| best.compare(kind));
+    Ok(imported(best, &verifier))
 }
 
 /// The same, compared by this verifier.
 pub(super) fn import_by(verifier: &Verifier<'_>) -> Result<Imported> {
+    Ok(imported(best(verifier)?, verifier))
+}
+
+fn imported(best: Trial<'_>, verifier: &Verifier<'_>) -> Imported {
+    Imported { model: best.model, verified: best.verified, tells_time: verifier.template.tells_time() }
+}
+
+/// The best of the candidates and their variants.
+fn best<'v>(verifier: &'v Verifier<'_>) -> Result<Trial<'v>> {
     let renderer = ChatTemplateRenderer::new(verifier.template, verifier.tokenizer)?;
     let stops: Vec<i64> = crate::render::Renderer::stop(&renderer).stop_token_ids().map(i64::from).collect();
     let probe = Probe::new(&renderer, verifier.tokenizer);
-    let mut best: Option<Trial<'_>> = None;
+    let mut best: Option<Trial<'v>> = None;
     for mut candidate in fit::candidates(&probe)? {
         candidate.eos_token_id.0.clone_from(&stops);
         let Ok(mut trial) = verifier.trial(model_of(candidate, verifier.template)) else { continue };
@@ -65,7 +77,7 @@ pub(super) fn import_by(verifier: &Verifier<'_>) -> Result<Imported> {
 }
 
 /// The model with what chat templates do to contents, as far as it makes more prompts the same.
-fn improved<'v>(mut best: Trial<'v>, verifier: &'v Verifier<'_>) -> Imported {
+fn improved<'v>(mut best: Trial<'v>, verifier: &'v Verifier<'_>) -> Trial<'v> {
     for kind in ContentKind::ALL {
         best.compare(kind);
         while !best.is_exact_for(ContentKind::Ordinary) || !best.is_exact_for(kind) {
@@ -79,7 +91,7 @@ fn improved<'v>(mut best: Trial<'v>, verifier: &'v Verifier<'_>) -> Imported {
     }
     // A variant was compared only in what it is made for.
     ContentKind::ALL.into_iter().for_each(|kind| best.compare(kind));
-    Imported { model: best.model, verified: best.verified, tells_time: verifier.template.tells_time() }
+    best
 }
 
 /// A variant for this kind, compared with the chat template as far as it may be better than the best one so far.

@@ -28,4 +28,5 @@ mod verify;
 pub use accelerate::{WORTH_ACCELERATING, accelerate};
 pub use conversations::{ContentKind, generated};
 pub use imported::{Imported, import};
+pub(crate) use unusual::unusual;
 pub use verify::{PromptTally, Verified};

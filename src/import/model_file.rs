@@ -14,7 +14,7 @@ impl Imported {
     pub fn to_toml(&self) -> Result<String> {
         let mut file = String::new();
         let (mut exact, mut partial) = (Vec::new(), Vec::new());
-        for kind in ContentKind::ALL {
+        for kind in ContentKind::ALL.into_iter().chain(ContentKind::FURTHER) {
             let tallies = [Mode::Generate, Mode::Score].map(|mode| self.verified.tally(kind, mode));
             let [generate, score] = tallies;
             let all = generate.all + score.all;
@@ -31,8 +31,17 @@ impl Imported {
         if self.tells_time {
             file.push_str("# The chat template can write the day of its use. This model always writes the day on which it was made.\n");
         }
+        if self.verified.tally(ContentKind::Long, Mode::Generate).all == 0 {
+            file.push_str(
+                "# Not compared: long chats and contents. The template's code does not tell which lengths matter.\n",
+            );
+        }
         for (kind, counts) in partial {
             let _ = writeln!(file, "# Not always the same: {counts}");
+            if kind == ContentKind::Orders {
+                let orders = self.verified.orders.iter().map(String::as_str).collect::<Vec<_>>();
+                let _ = writeln!(file, "#   {}", orders.join(", "));
+            }
             if let Some(difference) = self.verified.differences.get(&kind) {
                 let _ = writeln!(file, "#   {difference}");
             }

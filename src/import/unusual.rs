@@ -20,7 +20,7 @@ const TOLD_APART: [&str; 19] = [
 ];
 
 /// Conversations for this template; none if it has numbers that are too high to try, or works out what it looks for.
-pub(super) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
+pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
     if !template.tells_what_it_seeks() {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Comparing a model with the chat template that it was made of.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use crate::builder::{BuilderOptions, PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ChatTemplate, Model};
 use crate::error::Result;
+use crate::import::unusual::unusual;
 use crate::import::{ContentKind, generated};
 use crate::tokenizer::{TokenId, Tokenizer};
 
@@ -44,6 +45,8 @@ pub struct Verified {
     pub tallies: BTreeMap<(ContentKind, &'static str), PromptTally>,
     /// The first difference of each kind, in words.
     pub differences: BTreeMap<ContentKind, String>,
+    /// The roles of the chats of [`ContentKind::Orders`] that differ.
+    pub orders: BTreeSet<String>,
 }
 
 impl Verified {
@@ -100,7 +103,7 @@ pub(super) struct Theirs {
     /// For the builders of models that are compared with it.
     options: BuilderOptions,
     /// What it makes of the conversations of each kind. Many models are compared with it.
-    prompts: [OnceCell<Vec<Expected>>; ContentKind::ALL.len()],
+    prompts: [OnceCell<Vec<Expected>>; ContentKind::ALL.len() + ContentKind::FURTHER.len()],
 }
 
 /// A generated conversation, and its prompt.
@@ -117,7 +120,7 @@ impl Theirs {
             let is_left_out = |said: &Conversation| self.options.mode == Mode::Generate && ends_with_answer(said);
             let is_compared = |said: &Conversation| !is_left_out(said) && (verifier.is_compared)(said);
             let mut session = self.builder.session();
-            let all = generated(kind, &verifier.literals).into_iter().filter(is_compared);
+            let all = verifier.conversations(kind).into_iter().filter(is_compared);
             let build = |conversation: Conversation| {
                 let built = session.build(&conversation);
                 (conversation, built)
@@ -135,6 +138,13 @@ impl<'a> Verifier<'a> {
         is_compared: &'a dyn Fn(&Conversation) -> bool,
     ) -> Self {
         Self { template, tokenizer, literals: template.literals(), theirs, is_compared }
+    }
+
+    fn conversations(&self, kind: ContentKind) -> Vec<Conversation> {
+        match kind {
+            ContentKind::Long => unusual(self.template).unwrap_or_default(),
+            _ => generated(kind, &self.literals),
+        }
     }
 
     /// A model to be compared.
@@ -162,7 +172,7 @@ impl Trial<'_> {
     /// Compares the prompts of all generated conversations of this kind, unless they were compared.
     pub(super) fn compare(&mut self, kind: ContentKind) {
         for (theirs, ours) in self.verifier.theirs.iter().zip(&mut self.sessions) {
-            let Verified { tallies, differences } = &mut self.verified;
+            let Verified { tallies, differences, orders } = &mut self.verified;
             let Entry::Vacant(tally) = tallies.entry((kind, name(theirs.options.mode))) else { return };
             let tally = tally.insert(PromptTally::default());
             for (conversation, theirs) in theirs.prompts(kind, self.verifier) {
@@ -170,6 +180,9 @@ impl Trial<'_> {
                 match difference(&ours.build(conversation), theirs, self.verifier.tokenizer) {
                     None => tally.equal += 1,
                     Some(difference) => {
+                        if kind == ContentKind::Orders {
+                            orders.insert(roles(conversation));
+                        }
                         differences.entry(kind).or_insert(difference);
                     }
                 }
@@ -197,6 +210,11 @@ impl Trial<'_> {
     fn tallies(&self, kind: ContentKind) -> impl Iterator<Item = PromptTally> {
         [Mode::Generate, Mode::Score].into_iter().map(move |mode| self.verified.tally(kind, mode))
     }
+}
+
+fn roles(conversation: &Conversation) -> String {
+    let roles = conversation.messages().unwrap_or_default().iter().map(|message| &*message.role);
+    roles.collect::<Vec<_>>().join(" ")
 }
 
 fn ends_with_answer(conversation: &Conversation) -> bool {

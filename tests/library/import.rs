@@ -26,12 +26,12 @@ fn templates_are_imported() {
             Ok(imported) => {
                 ordinary += 1;
                 let verified = &imported.verified;
-                exact += u32::from(verified.is_exact());
+                let is_exact =
+                    |kind| [Mode::Generate, Mode::Score].iter().all(|mode| verified.tally(kind, *mode).is_exact());
+                exact += u32::from(ContentKind::ALL.into_iter().all(is_exact));
                 both_modes += u32::from(verified.tally(ContentKind::Ordinary, Mode::Score).is_exact());
                 for kind in ContentKind::ALL {
-                    let is_exact =
-                        verified.tally(kind, Mode::Generate).is_exact() && verified.tally(kind, Mode::Score).is_exact();
-                    *kinds.entry(kind.name()).or_default() += u32::from(is_exact);
+                    *kinds.entry(kind.name()).or_default() += u32::from(is_exact(kind));
                 }
                 if std::env::var_os("METATOK_IMPORT_VERBOSE").is_some() {
                     println!(
