@@ -1,6 +1,7 @@
 //! Templates that never let the model speak, or not at the right point.
 
 use crate::check::{Findings, Level, Lint, Subject};
+use crate::compile::Atom;
 use crate::error::Result;
 use crate::template::RoleTemplate;
 
@@ -26,6 +27,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         let help = "set generate = true for this role, or remove generation_prompt";
         findings.add(format_args!("{place}.generation_prompt"), message, help);
     }
+    unlike_begin(subject, findings);
     let (round, reserved) = roles.split_at(subject.roles_in_round());
     for (place, role) in reserved.iter().filter(|(_, role)| role.generate) {
         let message = format!(
@@ -48,6 +50,27 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     }
     before_the_user(subject, round, first, findings);
     Ok(())
+}
+
+/// A generation prompt must begin the model's turn, as its `begin` does.
+fn unlike_begin(subject: &Subject, findings: &mut Findings) {
+    let Some(compiled) = &subject.compiled else { return };
+    for (place, role) in subject.roles.iter().zip(&compiled.roles) {
+        let Some(prompt) = role.generation_prompt.as_deref().filter(|prompt| !prompt.is_empty()) else { continue };
+        let has_token = |atoms: &[Atom]| atoms.iter().any(|atom| matches!(atom, Atom::Token(_)));
+        let begins_as = |begin: &[Atom]| has_token(begin) && prompt.starts_with(begin);
+        let other = compiled.roles.iter().find(|other| begins_as(&other.begin) && !begins_as(&role.begin));
+        let shares_token = role.begin.iter().any(|atom| matches!(atom, Atom::Token(_)) && prompt.contains(atom));
+        let message = match other {
+            Some(other) => format!("it begins as role {:?} does, so the model continues that role's turn", other.name),
+            None if has_token(&role.begin) && !shares_token => {
+                format!("it has none of the control tokens with which the turns of role {:?} begin", role.name)
+            }
+            None => continue,
+        };
+        let help = "write it as begin, up to where the model goes on, or remove it";
+        findings.add(format_args!("{place}.generation_prompt"), message, help);
+    }
 }
 
 fn none_generates(subject: &Subject, round: &[(&str, &RoleTemplate)], findings: &mut Findings) {
