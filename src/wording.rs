@@ -162,6 +162,8 @@ pub(crate) fn plain(message: &str) -> String {
         "unexpected end of hex escape" | "lone leading surrogate in hex escape" => {
             r"a string has half a character (such as \ud83d without \ude00 after it)".into()
         }
+        // A name in TOML is something else.
+        "wanted string or table" => "expected a string".into(),
         "recursion limit exceeded" => "it is nested too deeply".into(),
         message if message.starts_with("control character (") => {
             "a string contains an unescaped line break or other control character".into()

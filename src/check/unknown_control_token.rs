@@ -9,7 +9,7 @@ use crate::template::AffixItem;
 pub(super) const LINT: Lint = Lint {
     code: "unknown-control-token",
     level: Level::Warning,
-    about: "A string looks like a control token but is not a token of this tokenizer.",
+    about: "A string looks like a control token, or like its id, but is not a token of this tokenizer.",
     why: "It is split into ordinary pieces, which the model rarely saw in training, and content can write the same. \
         Look for a spelling mistake, or for a template that belongs to another tokenizer. A few models do use such \
         strings as text: for these, put allow = [\"unknown-control-token\"] in the model file.",
@@ -20,6 +20,10 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for (place, affix) in subject.affixes() {
         for item in &affix.0 {
             let AffixItem::Text(text) = item else { continue };
+            if let Some(id) = text.parse().ok().filter(|id| subject.tokenizer.added_token(*id).is_some()) {
+                let message = format!("{text:?} is text, not the token {}", subject.name(id));
+                findings.add(&place, message, "write the id in a list, without quotes");
+            }
             let tokens: Vec<_> = subject.tokenizer.cut(text)?.into_iter().filter(|cut| cut.token.is_some()).collect();
             for found in control_like(text) {
                 let is_token = |cut: &crate::tokenizer::Cut| cut.bytes.start < found.end && found.start < cut.bytes.end;

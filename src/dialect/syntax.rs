@@ -64,9 +64,13 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
 fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     // Line ends of Windows within strings, too, as Python's tomllib reads them.
     let text = &text.replace("\r\n", "\n");
-    let describe = |error: &toml::de::Error| match error.span() {
-        Some(span) => format!("{} (line {})", wording::plain(error.message().trim_end()), line_of(text, span.start)),
-        None => wording::plain(error.message()),
+    let describe = |error: &toml::de::Error| {
+        let message = wording::plain(error.message().trim_end());
+        let Some(span) = error.span() else { return message };
+        // What toml makes of a date or time is an object.
+        let is_date = text.get(span.clone()).is_some_and(|found| found.starts_with(|c: char| c.is_ascii_digit()));
+        let message = if is_date { message.replace("found an object", "found a date or time") } else { message };
+        format!("{message} (line {})", line_of(text, span.start))
     };
     let toml = toml::Deserializer::parse(text).map_err(|error| ErrorKind::Parse(describe(&error)))?;
     serde_path_to_error::deserialize(toml)

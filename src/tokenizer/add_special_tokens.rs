@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Whether the special tokens that a tokenizer adds around a text (its post-processor, `add_special_tokens`)
 /// are added to a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String", rename_all = "lowercase")]
 pub enum AddSpecialTokens {
     /// Like the tokenizer, but a token that the prompt already begins or ends with is not added again.
     #[default]
@@ -31,5 +31,13 @@ impl std::str::FromStr for AddSpecialTokens {
                 Err(ErrorKind::UnknownName { what: "choice of special tokens", name: name.to_owned(), known }.into())
             }
         }
+    }
+}
+
+impl TryFrom<String> for AddSpecialTokens {
+    type Error = Error;
+
+    fn try_from(name: String) -> Result<Self> {
+        name.parse()
     }
 }
