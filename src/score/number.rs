@@ -7,12 +7,22 @@ use regex::Regex;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d{1,3}\b)?").expect("it is a regular expression")
+    Regex::new(r"(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?").expect("it is a regular expression")
 });
+
+static LATEX_COMMAS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\{,\}|\\,|,\\!").expect("it is a regular expression"));
+
+/// The signs that people write for a minus: the hyphen, also the one without a break, the en dash, and the minus itself.
+const MINUSES: [char; 5] = ['-', '‑', '–', '−', '－'];
+
+/// The largest exponent that is written out, in either direction.
+const LARGEST_EXPONENT: u32 = 999;
 
 /// The last number, without commas, a plus, and redundant zeros.
 pub(super) fn last(text: &str) -> Option<String> {
-    let text = &*with_ascii_digits(text);
+    let text = with_ascii_digits(text);
+    let text = &*with_plain_commas(&text);
     let found = NUMBERS.find_iter(text).last()?;
     let start = found.start() + start_of_last(found.as_str());
     let digits = plain(&text[start..found.end()].replace(',', ""));
@@ -35,6 +45,11 @@ fn with_ascii_digits(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A text in which the commas of numbers are not spelled as in LaTeX: `1{,}234`, `1\,234`, `1,\!234`.
+fn with_plain_commas(text: &str) -> Cow<'_, str> {
+    LATEX_COMMAS.replace_all(text, ",")
+}
+
 fn is_decimal(c: char) -> bool {
     c.general_category() == GeneralCategory::DecimalNumber
 }
@@ -50,6 +65,9 @@ fn plain(number: &str) -> String {
     let Some((digits, exponent)) = number.split_once(['e', 'E']) else { return number.to_owned() };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let Ok(exponent) = exponent.trim_start_matches('+').parse::<i32>() else { return number.to_owned() };
+    if exponent.unsigned_abs() > LARGEST_EXPONENT {
+        return number.to_owned();
+    }
     let zeros = "0".repeat(exponent.unsigned_abs() as usize);
     match exponent.is_negative() {
         true => {
@@ -65,23 +83,30 @@ fn plain(number: &str) -> String {
     }
 }
 
-/// Where the last of numbers between commas begins: commas are within it where three digits stand between them.
+/// Where the last of numbers between commas begins: commas are within it where three digits stand between them, or two
+/// before the last three, as in India. Fewer digits may only begin it.
 fn start_of_last(numbers: &str) -> usize {
-    let mut start = numbers.split(['.', 'e', 'E']).next().map_or(0, str::len);
-    loop {
-        let (before, end) = (&numbers[..start], start);
-        start = before.rfind(',').map_or(0, |comma| comma + 1);
-        if start == 0 || end - start != 3 {
-            return start;
+    let whole = numbers.split(['.', 'e', 'E']).next().unwrap_or_default();
+    let (mut start, mut size) = (whole.len() + 1, 3);
+    for (place, group) in whole.rsplit(',').enumerate() {
+        if place == 1 && group.len() == 2 {
+            size = 2;
         }
-        start -= 1;
+        if place > 0 && group.len() > size {
+            break;
+        }
+        start -= group.len() + 1;
+        if group.len() != size {
+            break;
+        }
     }
+    start
 }
 
 /// Whether there is a minus before it, and not between two numbers or words; a currency may come between.
 fn is_negative(before: &str) -> bool {
-    let before = before.trim_end_matches(['$', '€', '£', '¥']);
-    let Some(before) = before.strip_suffix(['-', '−']) else { return false };
+    let is_currency = |c: char| c == '\\' || c.general_category() == GeneralCategory::CurrencySymbol;
+    let Some(before) = before.trim_end_matches(is_currency).strip_suffix(MINUSES) else { return false };
     !before.ends_with(|c: char| c.is_alphanumeric() || c == ')')
 }
 
@@ -127,6 +152,24 @@ mod tests {
             ("−１,２３４.５0", "-1234.5"),
             ("٤٢", "42"),
             ("𝟏𝟗 or 𝟿", "9"),
+            ("₹1,00,000", "100000"),
+            ("12,34,567.5", "1234567.5"),
+            ("5,1,00,000", "100000"),
+            ("1234,20,300", "20300"),
+            ("1,20,300,400", "20300400"),
+            ("1{,}234", "1234"),
+            (r"1\,234", "1234"),
+            (r"1,\!234", "1234"),
+            (r"5\,3", "3"),
+            (r"is -\$5", "-5"),
+            ("–5", "-5"),
+            ("3–5", "5"),
+            ("‑5 or －5", "-5"),
+            ("-₹5", "-5"),
+            ("2.5e3kg", "2500"),
+            ("1e1234", "1e1234"),
+            ("- 5", "5"),
+            ("- $5", "5"),
         ] {
             assert_eq!(last(text).as_deref(), Some(number), "{text}");
         }
