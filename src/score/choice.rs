@@ -1,11 +1,20 @@
 //! Which of several labels an answer settles on. Nothing is guessed: if two are left, there is none.
 
 /// Words before the intended label, in lower case.
-const ANNOUNCED: [&str; 8] = ["answer", "option", "choice", "答案", "选项", "選項", "选", "故选"];
+const ANNOUNCED: [&str; 6] = ["answer", "答案", "选", "選", "选择", "選擇"];
 
-/// What may come between such a word and the label.
-const BETWEEN: [&str; 12] =
-    ["is", "are", "be", "should", "would", "will", "the", "option", "choice", "correct", "是", "为"];
+/// Words that announce it only with `is` or a colon: `option is B`, and not `option B`.
+const NAMED: [&str; 5] = ["option", "choice", "correct", "right", "正确"];
+
+/// Words before a label that do not tell whether it is intended.
+const LISTED: [&str; 4] = ["option", "choice", "选项", "選項"];
+
+/// What may come between a word that announces a label and the label.
+const BETWEEN: [&str; 13] =
+    ["should", "would", "will", "the", "one", "option", "choice", "correct", "选项", "選項", "应该", "应", "的"];
+
+/// The words among them that tell what is intended.
+const IS: [&str; 5] = ["is", "are", "be", "是", "为"];
 
 /// Words that leave it open whether the label before them or the one after them is meant.
 const ALTERNATIVES: [&str; 6] = ["or", "and", "nor", "或", "和", "或者"];
@@ -13,34 +22,53 @@ const ALTERNATIVES: [&str; 6] = ["or", "and", "nor", "或", "和", "或者"];
 /// Signs that do the same.
 const SEPARATORS: [char; 5] = ['/', ',', '&', '、', '，'];
 
+/// Signs at which what comes before a label ends.
+const ENDS: [char; 9] = ['.', ',', ';', '!', '?', '。', '，', '；', '、'];
+
+/// The ends of words that deny the label after them, also with `be`: `not A`, `isn't A`, `can't be A`.
+const DENIED: [&str; 6] = ["not", "n't", "n’t", "不是", "不选", "不選"];
+
 /// Words after a label which is not the intended one, after `is` or `are`.
 const REJECTED: [&str; 6] = ["not", "wrong", "incorrect", "false", "no", "never"];
 
-/// Words that follow a label and not the English article `A`.
-const AFTER_LABEL: &str = "and are as at because but by can could does due for from has have he if in is it must nor not of on or \
-    since than that therefore though to was we when where which while with would";
+/// The same words in one.
+const IS_NOT: [&str; 5] = ["isn't", "aren't", "wasn't", "can't", "cannot"];
 
-/// The label, by the first of these rules that finds one: one after `answer` and the like, the last of them, unless an
-/// alternative follows; one alone at the beginning; one in brackets or bold; the only one in the text. Labels that are
-/// called wrong do not count.
+/// Words after the intended label, after `is` or `are`.
+const CONFIRMED: [&str; 3] = ["correct", "right", "answer"];
+
+/// What rejects and confirms a label in Chinese, directly after it.
+const REJECTED_IN_CHINESE: [&str; 4] = ["错", "不正确", "不对", "不是"];
+const CONFIRMED_IN_CHINESE: [&str; 2] = ["正确", "对的"];
+
+/// Signs that end what a label is in.
+const CLOSING: [char; 9] = [')', ']', '}', '*', '"', '\'', '_', '）', '】'];
+
+/// Words that follow a label and not the English words `A` and `I`.
+const AFTER_LABEL: &str = "and are as at because but by does due for from has he if in is it nor not of on only or \
+    since than that therefore though to we when where whereas which while with";
+
+/// Words that follow a label and not the article, but the pronoun too.
+const AFTER_PRONOUN: &str = "can could have must was would";
+
+/// The label, by the first of these rules that finds one: the last one that is announced by `answer` and the like or
+/// confirmed by `is correct`; one alone at the beginning; one in brackets or bold; the one after `option`; the only one
+/// in the text. Labels that are called wrong do not count. If an alternative follows the label, there is none.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let mut found = standing_alone(text, labels);
-    found.retain(|found| !is_rejected(text, found));
-    let announced = found.iter().rposition(|found| is_announced(&text[..found.at]) && !is_article(text, found));
-    if let Some(place) = announced
-        && let Some(next) = found.get(place + 1)
-        && next.label != found[place].label
-        && is_alternative(&text[found[place].end()..next.at])
-    {
-        return None;
-    }
-    let announced = announced.map(|place| &found[place]);
-    let leading = || found.first().filter(|found| leads(text, found));
-    let marked = || only(found.iter().filter(|found| is_marked(text, found)));
-    let sole = || only(found.iter().filter(|found| !is_article(text, found)));
-    let label = announced.or_else(leading).or_else(marked).or_else(sole)?;
-    Some(label.label)
+    found.retain(|found| !is_word(text, found) && !is_rejected(text, found));
+    let is_said = |found: &Found<'_>| is_announced(&text[..found.at]) || is_confirmed(&text[found.end()..]);
+    let place = (found.iter().rposition(is_said))
+        .or_else(|| found.first().is_some_and(|found| leads(text, found)).then_some(0))
+        .or_else(|| only(&found, |found| is_marked(text, found)))
+        .or_else(|| only(&found, |found| is_listed(&text[..found.at])))
+        .or_else(|| only(&found, |_| true))?;
+    let label = &found[place];
+    let is_open = found
+        .get(place + 1)
+        .is_some_and(|next| next.label != label.label && is_alternative(&text[label.end()..next.at]));
+    (!is_open).then_some(label.label)
 }
 
 /// A label in a text.
@@ -57,12 +85,11 @@ impl Found<'_> {
 
 /// All labels that are not part of a word. Chinese is written without spaces, so its characters end words.
 fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
-    let is_part = |c: char| c.is_alphanumeric() && (c.is_ascii() || !is_cjk(c)) || c == '_' || c == '\'' || c == '’';
     let mut found: Vec<Found<'l>> = Vec::new();
     for label in labels.iter().filter(|label| !label.is_empty()) {
         for (at, _) in text.match_indices(label.as_str()) {
             let (before, after) = (&text[..at], &text[at + label.len()..]);
-            if !before.ends_with(is_part) && !after.starts_with(is_part) {
+            if !continues(before.chars().rev()) && !continues(after.chars()) {
                 found.push(Found { at, label });
             }
         }
@@ -73,21 +100,48 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     found
 }
 
+/// Whether a word goes on here: `can't` and `a_b` are words, but quotes and emphasis around a label are not in one.
+fn continues(mut beside: impl Iterator<Item = char>) -> bool {
+    let next = beside.find(|c| !matches!(c, '_' | '\'' | '’'));
+    next.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c))
+}
+
 fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
 }
 
 /// Whether a word such as `answer` introduces the text after it.
 fn is_announced(before: &str) -> bool {
-    let mut before = before;
+    let (mut before, mut is_named) = (before, false);
     loop {
-        before = before.trim_end_matches(|c: char| !c.is_alphanumeric());
-        if ANNOUNCED.iter().any(|word| without_last(before, word).is_some()) {
+        let rest = trimmed(before);
+        is_named |= before[rest.len()..].contains([':', '：']);
+        if ends_with_one(rest, &ANNOUNCED) || is_named && ends_with_one(rest, &NAMED) {
             return true;
         }
-        let Some(shorter) = BETWEEN.iter().find_map(|word| without_last(before, word)) else { return false };
+        let is = without_one(rest, &IS);
+        is_named |= is.is_some();
+        let Some(shorter) = is.or_else(|| without_one(rest, &BETWEEN)) else { return false };
         before = shorter;
     }
+}
+
+/// Whether only a word such as `option` is before it.
+fn is_listed(before: &str) -> bool {
+    ends_with_one(trimmed(before), &LISTED)
+}
+
+/// A text without the signs at its end that belong to what comes after it.
+fn trimmed(before: &str) -> &str {
+    before.trim_end_matches(|c: char| !c.is_alphanumeric() && !ENDS.contains(&c))
+}
+
+fn ends_with_one(text: &str, words: &[&str]) -> bool {
+    without_one(text, words).is_some()
+}
+
+fn without_one<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
+    words.iter().find_map(|word| without_last(text, word))
 }
 
 /// A text without its last word, if that is this one in either case.
@@ -106,16 +160,40 @@ fn is_alternative(between: &str) -> bool {
 
 /// Whether the words beside it say that it is not meant: `not A`, `A is wrong`.
 fn is_rejected(text: &str, found: &Found<'_>) -> bool {
-    let before = text[..found.at].trim_end_matches(|c: char| !c.is_alphanumeric());
-    if without_last(before, "not").is_some() || before.ends_with("不是") {
-        return true;
+    let before = trimmed(&text[..found.at]);
+    let before = without_last(before, "be").map_or(before, str::trim_end);
+    let last = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
+    let after = &text[found.end()..];
+    DENIED.iter().any(|end| last.ends_with(end))
+        || words(after).next().is_some_and(|word| IS_NOT.contains(&&*word.replace('’', "'")))
+        || is_called(after, &REJECTED)
+        || is_called_in_chinese(after, &REJECTED_IN_CHINESE)
+}
+
+/// Whether the words after it say that it is meant: `A is correct`.
+fn is_confirmed(after: &str) -> bool {
+    is_called(after, &CONFIRMED) || is_called_in_chinese(after, &CONFIRMED_IN_CHINESE)
+}
+
+/// Whether `is` and one of these words follow, with or without `the`.
+fn is_called(after: &str, names: &[&str]) -> bool {
+    let mut words = words(after);
+    let is = words.next().is_some_and(|word| ["is", "are", "was"].contains(&&*word));
+    is && words.find(|word| word != "the").is_some_and(|word| names.contains(&&*word))
+}
+
+fn is_called_in_chinese(after: &str, names: &[&str]) -> bool {
+    let mut after = after.trim_start_matches(|c: char| c == ' ' || CLOSING.contains(&c));
+    for word in ["选项", "選項", "项", "項", "是"] {
+        after = after.strip_prefix(word).unwrap_or(after);
     }
-    let mut words = text[found.end()..].trim_start_matches([')', '*', '"']).split_whitespace();
-    let is_word = |word: Option<&str>, of: &[&str]| {
-        let word = word.unwrap_or_default().trim_matches(|c: char| !c.is_alphanumeric());
-        of.iter().any(|one| word.eq_ignore_ascii_case(one))
-    };
-    is_word(words.next(), &["is", "are", "was"]) && is_word(words.next(), &REJECTED)
+    names.iter().any(|name| after.starts_with(name))
+}
+
+/// The words after a label in lower case, without the signs beside them.
+fn words(after: &str) -> impl Iterator<Item = String> {
+    let words = after.trim_start_matches(CLOSING).split_whitespace();
+    words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
 }
 
 /// Whether the answer begins with it, and is not continued as a sentence.
@@ -129,22 +207,28 @@ fn leads(text: &str, found: &Found<'_>) -> bool {
 /// Whether it is in brackets, bold, or a box.
 fn is_marked(text: &str, found: &Found<'_>) -> bool {
     let (before, after) = (&text[..found.at], &text[found.end()..]);
-    [("(", ")"), ("[", "]"), ("{", "}"), ("（", "）"), ("【", "】"), ("**", "*"), ("**", "."), ("**", ":")]
+    [("(", ")"), ("[", "]"), ("{", "}"), ("（", "）"), ("【", "】"), ("_", "_"), ("**", "*"), ("**", "."), ("**", ":")]
         .iter()
         .any(|(open, close)| before.ends_with(open) && after.starts_with(close))
 }
 
-/// Whether it is the English word: `A whale`, and not `A is right`.
-fn is_article(text: &str, found: &Found<'_>) -> bool {
+/// Whether it is the English word: `A whale` and `I think`, and not `A is right`.
+fn is_word(text: &str, found: &Found<'_>) -> bool {
     let next = text[found.end()..].strip_prefix(' ').unwrap_or_default();
     let word: &str = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    found.label == "A" && word.starts_with(char::is_lowercase) && !AFTER_LABEL.split(' ').any(|after| after == word)
+    let is_one_of = |words: &str| words.split(' ').any(|other| other == word);
+    let is_after_label = match found.label {
+        "A" => is_one_of(AFTER_LABEL) || is_one_of(AFTER_PRONOUN),
+        "I" => is_one_of(AFTER_LABEL),
+        _ => true,
+    };
+    word.starts_with(char::is_lowercase) && !is_after_label
 }
 
-/// The label, if all of them are the same.
-fn only<'f, 'l: 'f>(mut found: impl Iterator<Item = &'f Found<'l>>) -> Option<&'f Found<'l>> {
-    let first = found.next()?;
-    found.all(|other| other.label == first.label).then_some(first)
+/// The first of these labels, if all of them are the same.
+fn only(found: &[Found<'_>], is_one: impl Fn(&Found<'_>) -> bool) -> Option<usize> {
+    let first = found.iter().position(&is_one)?;
+    found.iter().all(|other| !is_one(other) || other.label == found[first].label).then_some(first)
 }
 
 #[cfg(test)]
@@ -191,6 +275,43 @@ mod tests {
             ("For **adoption**, A is used. The result: (C)", Some("C")),
             ("所以选B。", Some("B")),
             ("因此正确答案为：D，不是A", Some("D")),
+            ("The answer is A — the mitochondria", Some("A")),
+            ("The answer is A only", Some("A")),
+            ("The answer is A whereas B is not", Some("A")),
+            // Options are explained after the answer, or before it.
+            ("Answer: B\n\nExplanation: Option A needs heat, option C needs cold.", Some("B")),
+            ("The answer is A.\n\nOption B is about Venus.", Some("A")),
+            ("**B.** Saturn\n\n- Option A: Mars is red.", Some("B")),
+            ("B.\n\nOption A fails because the sun is a star. Option C fails too.", Some("B")),
+            ("Option A: Mars.\nOption B: Venus.\nSo the correct one is A.", Some("A")),
+            ("Option A: Mars.\nOption B: Venus.\nCorrect option: B", Some("B")),
+            ("Option A: Mars.\nOption B: Venus.", None),
+            ("I choose option B, because vitamin A is no mineral.", Some("B")),
+            ("The best option is C, and option D is second.", Some("C")),
+            ("A is correct. Option B is about Venus.", Some("A")),
+            ("A is correct, B and C describe Venus.", Some("A")),
+            ("(A) is incorrect, (B) is correct", Some("B")),
+            ("Answer: A and B are both wrong, C is right", Some("C")),
+            ("B is the right choice, A is the wrong one", Some("B")),
+            ("答案：B。选项C说的是金星。", Some("B")),
+            ("选项A错误，选项B正确，选项D错误。", Some("B")),
+            ("选项A正确。选项B说的是金星。", Some("A")),
+            ("选项A不正确。选项B正确。", Some("B")),
+            ("A项错误；B选项是正确的；C项不对。", Some("B")),
+            ("正确的选项是C，选项D说的是金星。", Some("C")),
+            ("A、B、C均错误，故选D", Some("D")),
+            ("不选A，选择B", Some("B")),
+            ("选项A说的是火星，选项B说的是金星。", None),
+            ("the answer isn't A, it is B", Some("B")),
+            ("The correct option can't be A. It's D.", Some("D")),
+            ("It cannot be A, so D", Some("D")),
+            ("A isn’t right, but C", Some("C")),
+            ("A can't be right, but C", Some("C")),
+            ("A, B and C", None),
+            ("(A) or B", None),
+            ("The answer is 'B'.", Some("B")),
+            ("The answer is _B_, not __A__", Some("B")),
+            ("I take __B__ and leave A_1, D's", Some("B")),
             (r"\boxed{A}", Some("A")),
             ("I can't say", None),
             ("CABBAGE", None),
@@ -203,5 +324,15 @@ mod tests {
         let words = ["no", "not sure", "yes"].map(String::from);
         assert_eq!(settled("not sure", &words), Some("not sure"));
         assert_eq!(settled("I know: yes", &words), Some("yes"));
+        for (text, label) in [
+            ("The answer, I think, is E.", Some("E")),
+            ("I believe it is E.", Some("E")),
+            ("I was wrong, so I would say A", Some("A")),
+            ("The answer is I.", Some("I")),
+            ("I is right", Some("I")),
+        ] {
+            let labels = ["A", "E", "I"].map(String::from);
+            assert_eq!(settled(text, &labels), label, "{text}");
+        }
     }
 }
