@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::error::Result;
 use crate::server::keys::Keys;
 use crate::server::token_logprobs::{VllmLogprobs, all};
+use crate::server::unfinished::unfinished;
 use crate::server::{AnswerFormat, EngineAnswer, StopReason};
 use crate::tokenizer::TokenId;
 
@@ -22,6 +23,9 @@ struct Output {
 }
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    if keys.get_own("finished") == Some(false) {
+        return Err(unfinished("its \"finished\" is false"));
+    }
     let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
     let answer = EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(keys.get("prompt_logprobs")?), ..keys.answer()? };
     let is_only = outputs.len() == 1;
