@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::error::{At, Error, ErrorKind, Result, Setting, WayOut, way_out};
@@ -82,7 +81,7 @@ impl PromptLength {
         let ids = ids.into_iter().find_map(|(key, ids)| Some((key, ids?)));
         let ids = ids.or_else(|| Some(("inputs", tensor("input_ids")?)));
         let Some((key, ids)) = ids else { return Err(no_ids(line.messages.is_some())) };
-        let ids: Vec<IgnoredAny> = serde_json::from_str(ids.get())
+        let ids: Vec<u64> = serde_json::from_str(ids.get())
             .map_err(|_| ErrorKind::Invalid("this is not a list of token ids".into()).with_way_out(build_ids()))
             .at(key)?;
         let of_triton =
