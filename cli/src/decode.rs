@@ -7,7 +7,6 @@ use crate::args::DecodeArgs;
 use crate::output::Output;
 use crate::texts;
 use metatok::error::{At, Error, ErrorKind, Result};
-use metatok::input::{Input, each_line};
 use metatok::tokenizer::{TokenId, Tokenizer};
 
 pub(crate) fn run(args: &DecodeArgs) -> Result<ExitCode> {
@@ -23,18 +22,18 @@ pub(crate) fn run(args: &DecodeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a list for each line of standard input; one that opens a bracket continues until it is closed.
+/// Reads a list for each line of standard input, an empty one for a blank line; one that opens a bracket continues until
+/// it is closed.
 fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<ControlFlow<()>>) -> Result<()> {
-    let stdin = vec![Input::stdin()];
     let (mut open, mut opened_at) = (String::new(), String::new());
     let most = args.read.max_line_bytes;
-    each_line(stdin, most, |place, line| {
-        let line = line.map_err(|error| place.of_error(error))?;
+    texts::each_line(|line, place| {
+        let line = line.at(place)?;
         if open.is_empty() {
-            opened_at = place.to_string();
+            place.clone_into(&mut opened_at);
         }
         let stays_open = (!open.is_empty() || line.contains('[')) && !line.contains(']');
-        open.push_str(line);
+        open.push_str(&line);
         if open.len() > most {
             return Err(ErrorKind::LineTooLong(most)).at(&opened_at);
         }

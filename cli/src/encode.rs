@@ -1,11 +1,11 @@
 //! `metatok encode`: plain texts in, token ids out.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 use std::process::ExitCode;
 
 use crate::args::EncodeArgs;
 use crate::output::{self, Output};
-use crate::texts::{encoder, text};
+use crate::texts::{each_line, encoder, text};
 use metatok::builder::TextEncoder;
 use metatok::error::{At, Result};
 use metatok::sink::write_ids;
@@ -31,24 +31,12 @@ pub(crate) fn run(args: &EncodeArgs) -> Result<ExitCode> {
 
 /// A list for each line, blank ones too, as the lines come in.
 fn lines(encoder: &TextEncoder) -> Result<ExitCode> {
-    let (mut stdin, mut output) = (io::stdin().lock(), Output::open(None)?);
-    for number in 1_u64.. {
-        let (mut line, mut out) = (Vec::new(), Vec::new());
-        if stdin.read_until(b'\n', &mut line).at("stdin")? == 0 {
-            break;
-        }
-        if line.ends_with(b"\n") {
-            line.pop();
-        }
-        if line.ends_with(b"\r") {
-            line.pop();
-        }
-        let ids = text(line).and_then(|line| encoder.encode(&line));
-        push(&ids.at(format_args!("stdin: line {number}"))?, &mut out);
-        if output.stream(&out)?.is_break() {
-            return Ok(ExitCode::SUCCESS);
-        }
-    }
+    let mut output = Output::open(None)?;
+    each_line(|line, place| {
+        let mut out = Vec::new();
+        push(&line.and_then(|line| encoder.encode(&line)).at(place)?, &mut out);
+        output.stream(&out)
+    })?;
     output.finish()?;
     Ok(ExitCode::SUCCESS)
 }

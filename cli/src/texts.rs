@@ -1,11 +1,13 @@
 //! What `encode`, `decode` and `count` share: a tokenizer, and texts.
 
+use std::io::{self, BufRead};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::args::{TextArgs, TokenizerArgs};
 use metatok::builder::TextEncoder;
 use metatok::dialect::{Model, load_tokenizer};
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{At, ErrorKind, Result};
 use metatok::tokenizer::Tokenizer;
 
 /// Encodes texts with the tokenizer and the options from the arguments.
@@ -17,6 +19,27 @@ pub(crate) fn encoder(tokenizer: &TokenizerArgs, args: &TextArgs) -> Result<Text
 pub(crate) fn load(args: &TokenizerArgs) -> Result<Arc<Tokenizer>> {
     let model = args.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
     args.tokenizer.as_deref().map_or_else(|| model.load_tokenizer(), load_tokenizer).map(Arc::new)
+}
+
+/// Visits each line of standard input as it comes in, blank ones too, with its place.
+pub(crate) fn each_line(mut visit: impl FnMut(Result<String>, &str) -> Result<ControlFlow<()>>) -> Result<()> {
+    let mut stdin = io::stdin().lock();
+    for number in 1_u64.. {
+        let mut line = Vec::new();
+        if stdin.read_until(b'\n', &mut line).at("stdin")? == 0 {
+            break;
+        }
+        if line.ends_with(b"\n") {
+            line.pop();
+        }
+        if line.ends_with(b"\r") {
+            line.pop();
+        }
+        if visit(text(line), &format!("stdin: line {number}"))?.is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Bytes as UTF-8 text.

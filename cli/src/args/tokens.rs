@@ -49,7 +49,8 @@ pub(crate) struct EncodeArgs {
 pub(crate) struct DecodeArgs {
     /// Token ids: numbers, or a JSON list
     ///
-    /// Without any, or with -, metatok reads them from standard input. Each line or JSON list gives a text.
+    /// Without any, or with -, metatok reads them from standard input. Each line or JSON list gives a text, a blank
+    /// line an empty one.
     #[arg(value_name = "ID", help_heading = heading::ARGUMENTS, allow_negative_numbers = true)]
     pub(crate) ids: Vec<String>,
 
