@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::answers::{asker, string_id};
 use crate::error::Result;
@@ -12,6 +12,10 @@ use crate::server::{calls_tools, read_answers, without_run_id};
 use crate::stop::Stop;
 use crate::tokenizer::TokenId;
 use crate::trim::{AnswerTrimmer, TrimmedAnswer};
+use crate::turns::without_thoughts;
+
+/// The key of a message's thoughts.
+const THOUGHTS: &str = "reasoning_content";
 
 /// Identifies an answer: its prompt, and which of several answers to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -33,6 +37,8 @@ pub(super) struct Answer {
     is_chat: bool,
     /// What that says, if the answer has ids: its content, thoughts and calls. Otherwise the text is that.
     said: Option<String>,
+    /// What it says after its thoughts, if a server has taken these out of a text without ids.
+    after_thoughts: Option<String>,
     pub(super) end: End,
 }
 
@@ -68,14 +74,20 @@ impl Answer {
             stop: trimmed.stop,
             error: trimmed.error.map(ToOwned::to_owned),
         };
-        let beside = trimmed.message.as_ref().map(|message| said_beside(message)).unwrap_or_default();
+        let mut beside = trimmed.message.as_ref().map(|message| said_beside(message)).unwrap_or_default();
+        let beside_text = beside_as_text(&beside);
         let is_chat = content.is_some();
+        let mut after_thoughts = None;
         // The ids are all that it says.
         let (text, said) = match trimmed.token_ids {
-            Some(_) => (trimmed.text, content.map(|content| content + &beside)),
-            None => (trimmed.text + &beside, None),
+            Some(_) => (trimmed.text, content.map(|content| content + &beside_text)),
+            None => {
+                let has_thoughts = beside.shift_remove(THOUGHTS).is_some();
+                after_thoughts = has_thoughts.then(|| trimmed.text.trim_start().to_owned() + &beside_as_text(&beside));
+                (trimmed.text + &beside_text, None)
+            }
         };
-        Self { id, token_ids: trimmed.token_ids, text, is_chat, said, end }
+        Self { id, token_ids: trimmed.token_ids, text, is_chat, said, after_thoughts, end }
     }
 
     /// The same, as a chat's message says it.
@@ -85,28 +97,46 @@ impl Answer {
             (Some(_), said) => said.clone().map(|text| {
                 let Self { id, end, is_chat, .. } = self;
                 let (id, end) = (id.clone(), end.clone());
-                Cow::Owned(Self { id, token_ids: None, text, is_chat: *is_chat, said: None, end })
+                let (said, after_thoughts) = (None, None);
+                Cow::Owned(Self { id, token_ids: None, text, is_chat: *is_chat, said, after_thoughts, end })
             }),
         }
+    }
+
+    /// This answer and the other one without their thoughts, if a server has taken them out of this one, and the other's
+    /// text has them.
+    pub(super) fn after_thoughts(&self, other: &Self) -> Option<[Self; 2]> {
+        let text = without_thoughts(&other.text);
+        let after_thoughts = self.after_thoughts.clone().filter(|_| text != other.text)?;
+        let other = Self { text: text.trim_start().to_owned(), ..other.clone() };
+        Some([Self { text: after_thoughts, ..self.clone() }, other])
+    }
+
+    /// The same with another text.
+    pub(super) fn with_text(&self, text: &str) -> Self {
+        Self { text: text.to_owned(), ..self.clone() }
     }
 }
 
 /// What a message says besides its content, as it is compared: without the ids that servers make up for calls of tools.
-fn said_beside(message: &RawValue) -> String {
-    let mut said: Value = serde_json::from_str(message.get()).unwrap_or_default();
+fn said_beside(message: &RawValue) -> Map<String, Value> {
+    let mut said: Map<String, Value> = serde_json::from_str(message.get()).unwrap_or_default();
     for call in said.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(call) = call.as_object_mut() {
             call.retain(|key, _| !matches!(key.as_str(), "id" | "index"));
         }
     }
     // vLLM calls thoughts by this name, others by the longer one.
-    if let Some(said) = said.as_object_mut()
-        && let Some(thoughts) = said.remove("reasoning")
-    {
-        said.entry("reasoning_content").or_insert(thoughts);
+    if let Some(thoughts) = said.remove("reasoning") {
+        said.entry(THOUGHTS).or_insert(thoughts);
     }
-    said.sort_all_objects();
-    said.to_string()
+    said.values_mut().for_each(Value::sort_all_objects);
+    said.sort_keys();
+    said
+}
+
+fn beside_as_text(beside: &Map<String, Value>) -> String {
+    if beside.is_empty() { String::new() } else { serde_json::to_string(beside).expect("its keys are strings") }
 }
 
 impl End {

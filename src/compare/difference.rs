@@ -42,7 +42,7 @@ fn first_token(a: &[TokenId], b: &[TokenId]) -> Option<usize> {
 }
 
 /// At the beginning of a character.
-fn first_byte(a: &str, b: &str) -> Option<usize> {
+pub(super) fn first_byte(a: &str, b: &str) -> Option<usize> {
     let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
     (common < a.len().max(b.len())).then_some(common)
 }

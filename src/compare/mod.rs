@@ -27,6 +27,8 @@ mod difference;
 mod terminal;
 mod totals;
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -39,6 +41,7 @@ use answer::{Answer, AnswerKey};
 pub use answer_set::AnswerSet;
 pub use comparison::{Comparison, DifferingAnswer};
 pub use difference::FirstDifference;
+use difference::first_byte;
 pub use totals::CompareTotals;
 
 /// The default number of tokens to show before a difference, and from it on.
@@ -134,11 +137,26 @@ impl AnswerComparer {
     }
 
     fn pair(&self, key: &AnswerKey, answers: [&Answer; 2]) -> Comparison<'static> {
-        let compare = |answers| Comparison::of(key, answers, &self.tokenizer, self.context);
+        let compare = |[a, b]: [&Answer; 2]| Comparison::of(key, [a, b], &self.tokenizer, self.context);
         let [a, b] = answers;
-        match (a.token_ids.is_some() != b.token_ids.is_some()).then(|| a.as_said().zip(b.as_said())).flatten() {
-            Some((a, b)) => compare([&a, &b]),
-            None => compare(answers),
+        if a.token_ids.is_some() && b.token_ids.is_some() {
+            return compare(answers);
+        }
+        if let Some((a, b)) = a.as_said().zip(b.as_said()) {
+            return compare([&a, &b]);
+        }
+        let without_thoughts = a.after_thoughts(b).or_else(|| b.after_thoughts(a).map(|[b, a]| [a, b]));
+        let [a, b] = without_thoughts.as_ref().map_or(answers, |[a, b]| [a, b]);
+        compare([&self.as_spelled(a, &b.text), &self.as_spelled(b, &a.text)])
+    }
+
+    /// An answer with ids, spelled as an engine would that gave the other text.
+    fn as_spelled<'a>(&self, answer: &'a Answer, other: &str) -> Cow<'a, Answer> {
+        let Some(ids) = &answer.token_ids else { return Cow::Borrowed(answer) };
+        let equal = |spelling: &&str| Reverse(first_byte(spelling, other).unwrap_or(usize::MAX));
+        match self.trimmer.spellings(ids, &answer.text).min_by_key(equal) {
+            Some(spelling) if spelling != answer.text => Cow::Owned(answer.with_text(spelling)),
+            _ => Cow::Borrowed(answer),
         }
     }
 

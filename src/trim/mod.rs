@@ -15,6 +15,7 @@ mod batches;
 mod line;
 mod problems;
 mod requests;
+mod spellings;
 mod stops;
 mod totals;
 
@@ -144,6 +145,11 @@ impl AnswerTrimmer {
             _ => self.text(&answer, text)?,
         };
         Ok(trimmed.of_engine(answer))
+    }
+
+    /// The texts that engines may write for ids that decode to this text.
+    pub(crate) fn spellings<'t>(&self, ids: &[TokenId], text: &'t str) -> impl Iterator<Item = &'t str> + use<'t> {
+        self.stops.spellings(ids, text)
     }
 
     fn ids(&self, answer: &EngineAnswer<'_>, ids: &[TokenId]) -> Result<TrimmedAnswer<'static>> {

@@ -42,7 +42,7 @@ impl<'p> Problems<'p> {
     pub(super) fn of_ids(mut self, ids: &[TokenId], end: CompletionEnd, text: &str) -> Vec<Problem> {
         // The stop string spans several tokens if more than one was read after those that are kept.
         self.stop_in_text(end.tokens + 1 < end.read, text);
-        self.text_differs(ids, text);
+        self.text_differs(ids, end, text);
         self.only_thoughts();
         let pad = |id: &&TokenId| self.stops.trimmer.pad() == Some(**id);
         let after = ids.len() - end.read - ids[end.read..].iter().rev().take_while(pad).count();
@@ -95,21 +95,16 @@ impl<'p> Problems<'p> {
     }
 
     /// The engine's text must be what its ids decode to, the content of a chat's message a part of it.
-    fn text_differs(&mut self, ids: &[TokenId], decoded: &str) {
+    fn text_differs(&mut self, ids: &[TokenId], end: CompletionEnd, decoded: &str) {
         let Some(text) = &self.answer.text else { return };
         let trimmed = self.stops.texts.matcher.trim(text).0;
-        // Engines hold back an incomplete character at the end.
-        let is_same = |decoded: &str| {
-            let whole = decoded.trim_end_matches(char::REPLACEMENT_CHARACTER);
-            // Other libraries leave out the space that a decoder puts before a text.
-            let own =
-                |text: &str| [decoded, whole].iter().any(|own| text == *own || Some(text) == own.strip_prefix(' '));
-            own(trimmed) || own(text)
+        let is_same = |ids: &[TokenId], decoded: &str| {
+            self.stops.spellings(ids, decoded).any(|spelling| spelling == trimmed || spelling == text)
         };
         // A text with the whole output is reported as a stop in the text.
         let is_part = || self.answer.is_chat && decoded.contains(trimmed.trim());
-        let is_whole = || self.stops.tokenizer.decode(ids, true).is_ok_and(|all| is_same(&all));
-        if !is_same(decoded) && !is_part() && !is_whole() {
+        let is_whole = || self.stops.tokenizer.decode(ids, true).is_ok_and(|all| is_same(ids, &all));
+        if !is_same(&ids[..end.tokens], decoded) && !is_part() && !is_whole() {
             self.add("text-differs", format!("the text is {trimmed:?}, but its ids decode to {decoded:?}"));
         }
     }

@@ -1,0 +1,31 @@
+//! The texts that engines may write for the ids of one answer.
+
+use crate::tokenizer::TokenId;
+use crate::trim::stops::AnswerStops;
+
+/// The most bytes of a character.
+const LONGEST: usize = 4;
+
+impl AnswerStops {
+    /// The texts that engines may write for ids that decode to `text`. Of a character that is incomplete at the end, some
+    /// leave out the bytes, and others the whole tokens. Some libraries leave out the space that a decoder puts before a
+    /// text.
+    pub(super) fn spellings<'t>(&self, ids: &[TokenId], text: &'t str) -> impl Iterator<Item = &'t str> + use<'t> {
+        let whole = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
+        let shown = if whole == text { text } else { text.strip_suffix(&*self.held_back(ids)).unwrap_or(whole) };
+        [text, whole, shown].into_iter().flat_map(|text| [Some(text), text.strip_prefix(' ')]).flatten()
+    }
+
+    /// The text of the last tokens, if they end within a character.
+    fn held_back(&self, ids: &[TokenId]) -> String {
+        let (mut bytes, mut shown) = (Vec::new(), 0);
+        for id in ids {
+            bytes.extend_from_slice(self.tokenizer.byte_table().get(*id).unwrap_or_default());
+            let last = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LONGEST)..]);
+            if !last.ends_with(char::REPLACEMENT_CHARACTER) {
+                shown = bytes.len();
+            }
+        }
+        String::from_utf8_lossy(&bytes[shown..]).into_owned()
+    }
+}
