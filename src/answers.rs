@@ -22,7 +22,7 @@ use crate::digest::hex;
 use crate::error::{At, ErrorKind, Result, Setting, Warning, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::{Input, each_object, without_escapes};
-use crate::server::{EngineAnswer, json_string, read_answers, split_request_id, without_run_id};
+use crate::server::{EngineAnswer, KeptFilters, json_string, read_answers, split_request_id, without_run_id};
 use crate::tokenizer::TokenId;
 use crate::turns::{Turns, without_thoughts};
 
@@ -80,10 +80,14 @@ pub(crate) fn each_answer(
     longest: usize,
     mut visit: impl FnMut(Asker, Answer, &str) -> Result<()>,
 ) -> Result<()> {
+    let filters = KeptFilters::default();
     each_object(vec![input], longest, |place, line| {
         let placed = |error| place.of_error(error);
         let line = line.map_err(placed)?;
         for answer in read_answers(line).map_err(placed)? {
+            if !filters.keep(place.input(), &answer) {
+                continue;
+            }
             let (asker, answer) = asked(answer, run_id).map_err(placed)?;
             visit(asker, answer, line).map_err(placed)?;
         }

@@ -35,6 +35,7 @@ use std::sync::Arc;
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::input::{Input, RecordPlace, each_object};
+use crate::server::{EngineAnswer, KeptFilters};
 use crate::tokenizer::Tokenizer;
 use crate::trim::{AnswerTrimmer, TrimOptions};
 use answer::{Answer, AnswerKey};
@@ -166,8 +167,10 @@ impl AnswerComparer {
         max_line_bytes: usize,
         mut visit: impl FnMut(RecordPlace<'_>, AnswerKey, Answer) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
+        let filters = KeptFilters::default();
         each_object(vec![input], max_line_bytes, |place, line| {
-            let answers = line.and_then(|line| answer::read(&self.trimmer, &self.run_ids, line));
+            let keep = |answer: &EngineAnswer<'_>| filters.keep(place.input(), answer);
+            let answers = line.and_then(|line| answer::read(&self.trimmer, &self.run_ids, line, keep));
             for (key, answer) in answers.map_err(|error| place.of_error(error))? {
                 if visit(place, key, answer)?.is_break() {
                     return Ok(ControlFlow::Break(()));

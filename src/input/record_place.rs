@@ -17,6 +17,11 @@ impl<'a> RecordPlace<'a> {
         Self { input, line }
     }
 
+    /// The name of the input.
+    pub(crate) fn input(&self) -> &'a str {
+        self.input
+    }
+
     /// The error with this place.
     pub fn of_error(&self, error: impl Into<Error>) -> Error {
         error.into().at(self.line).at(Place::file(self.input))

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use crate::error::{Error, Result};
 use crate::input::{Batches, Input, LineBatch, Rejected, objects};
 use crate::pipeline;
-use crate::server::Asked;
+use crate::server::{Asked, EngineAnswer, KeptFilters};
 use crate::trim::requests::Requests;
 use crate::trim::{AnswerTrimmer, TrimTotals};
 
@@ -61,10 +61,13 @@ impl AnswerTrimmer {
         let stops = self.stops_at_error;
         let requests = requests.map(|input| Requests::new(input, max_line_bytes));
         let lines = with_requests(objects(inputs, max_line_bytes), requests);
+        let filters = Arc::new(KeptFilters::default());
         let batches = pipeline::ordered(pipeline::threads(threads), lines, move || {
-            let trimmer = Arc::clone(&self);
+            let (trimmer, filters) = (Arc::clone(&self), Arc::clone(&filters));
             Box::new(move |batch| match batch {
-                Ok(AnswerBatch { lines, asked }) => trimmer.trim_batch(lines, asked.as_deref(), max_line_bytes),
+                Ok(AnswerBatch { lines, asked }) => {
+                    trimmer.trim_batch(lines, asked.as_deref(), max_line_bytes, &filters)
+                }
                 Err(error) => TrimmedBatch { error: Some(error), ..TrimmedBatch::default() },
             })
         })?;
@@ -74,12 +77,20 @@ impl AnswerTrimmer {
     }
 
     /// If there are requests, `asked` has one for each line.
-    fn trim_batch(&self, mut batch: LineBatch, asked: Option<&[Asked]>, longest: usize) -> TrimmedBatch {
+    fn trim_batch(
+        &self,
+        mut batch: LineBatch,
+        asked: Option<&[Asked]>,
+        longest: usize,
+        filters: &KeptFilters,
+    ) -> TrimmedBatch {
         let mut trimmed = TrimmedBatch::default();
         for (i, line) in batch.lines.iter().enumerate() {
             let record = batch.raw(line, longest).and_then(|record| record.json_line());
             let asked = asked.and_then(|asked| asked.get(i));
-            let Err(error) = record.and_then(|json| self.trim_into(&json, asked, &mut trimmed)) else { continue };
+            let keep = |answer: &EngineAnswer<'_>| filters.keep(&batch.input, answer);
+            let answers = record.and_then(|json| self.trim_into(&json, asked, keep, &mut trimmed));
+            let Err(error) = answers else { continue };
             let bytes = batch.bytes(line).unwrap_or_default().into_owned();
             // After what is no JSON, nobody knows to which requests the answers belong.
             let is_json = || serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
@@ -96,8 +107,14 @@ impl AnswerTrimmer {
         trimmed
     }
 
-    fn trim_into(&self, json: &str, asked: Option<&Asked>, trimmed: &mut TrimmedBatch) -> Result<()> {
-        for answer in &self.trim_to(json, asked)? {
+    fn trim_into(
+        &self,
+        json: &str,
+        asked: Option<&Asked>,
+        keep: impl Fn(&EngineAnswer<'_>) -> bool,
+        trimmed: &mut TrimmedBatch,
+    ) -> Result<()> {
+        for answer in &self.trim_to(json, asked, keep)? {
             trimmed.totals.add(answer);
             serde_json::to_writer(&mut trimmed.lines, answer)
                 .expect("answers are JSON, and writing to memory cannot fail");
