@@ -14,9 +14,9 @@ use crate::outputs::Outputs;
 use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, flag, say};
 use crate::setup;
-use crate::source::{Source, names};
+use crate::source::Source;
 use metatok::builder::PromptBuilder;
-use metatok::error::{ErrorKind, Place, Result, counted};
+use metatok::error::{ErrorKind, Result, counted};
 use metatok::input::Input;
 use metatok::trim::{AnswerTrimmer, TrimOptions, TrimTotals};
 
@@ -47,7 +47,6 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let mut totals = TrimTotals::default();
     let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
     let inputs = source.open(Shape::default())?;
-    let names = names(&inputs);
     let requests = args.requests.as_deref().map(Input::open).transpose()?;
     for batch in Arc::new(trimmer).batches(inputs, requests, args.read.max_line_bytes, threads)? {
         totals.add_all(&batch.totals);
@@ -68,9 +67,6 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         }
     }
     let has_rejected = rejects.as_ref().is_some_and(|rejects| rejects.count > 0);
-    if totals.answers == 0 && !has_rejected {
-        return Err(metatok::Error::from(ErrorKind::Invalid("there are no answers".into())).at(Place::file(names)));
-    }
     output.finish()?;
     if !args.quiet {
         say!("{}", summary(&totals, args.validate));

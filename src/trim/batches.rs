@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 
-use crate::error::{Error, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::input::{Batches, Input, LineBatch, Rejected, objects};
 use crate::pipeline;
 use crate::server::{Asked, EngineAnswer, KeptFilters};
@@ -60,7 +60,8 @@ impl AnswerTrimmer {
     ) -> Result<impl Iterator<Item = TrimmedBatch> + use<>> {
         let stops = self.stops_at_error;
         let requests = requests.map(|input| Requests::new(input, max_line_bytes));
-        let lines = with_requests(objects(inputs, max_line_bytes), requests);
+        let names = inputs.iter().map(|input| input.name().to_owned()).collect();
+        let lines = not_empty(names, with_requests(objects(inputs, max_line_bytes), requests));
         let filters = Arc::new(KeptFilters::default());
         let batches = pipeline::ordered(pipeline::threads(threads), lines, move || {
             let (trimmer, filters) = (Arc::clone(&self), Arc::clone(&filters));
@@ -142,6 +143,21 @@ fn with_requests(
             Some(lines) => Some(give(lines, all)),
             None => all.end().err().map(Err),
         }
+    }
+}
+
+/// The same; after them, an error for the first of these inputs that has none.
+fn not_empty(
+    names: Vec<String>,
+    mut batches: impl FnMut() -> Option<Result<AnswerBatch>> + Send,
+) -> impl FnMut() -> Option<Result<AnswerBatch>> + Send {
+    let mut empty = names;
+    move || match batches() {
+        Some(batch) => {
+            empty.retain(|name| !batch.as_ref().is_ok_and(|batch| *batch.lines.input == **name));
+            Some(batch)
+        }
+        None => empty.drain(..).next().map(|name| Err(ErrorKind::Parse("it contains no answers".into())).at(name)),
     }
 }
 
