@@ -13,7 +13,7 @@ use crate::score_labels;
 use crate::source::Source;
 use metatok::error::{At, ErrorKind, Result};
 use metatok::input::by_dataset;
-use metatok::score::{Compare, Pattern, ScoredAnswer, Scorer, Tally, Which, scored_line};
+use metatok::score::{AnswersSeen, Compare, Pattern, ScoredAnswer, Scorer, Tally, Which, scored_line};
 
 /// A dataset's line of JSON.
 #[derive(Serialize)]
@@ -66,15 +66,22 @@ fn score_answers(
     scorer: &Scorer,
     details: &mut Option<Output>,
 ) -> Result<Vec<(String, Tally)>> {
-    by_dataset(source.open(Shape::default())?, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
-        let answer = ScoredAnswer::read(line)?;
-        let score = scorer.score_answer(&answer, &args.reference)?;
-        tally.add(score.as_ref());
-        match details {
-            Some(details) => details.stream_line(&scored_line(line, &answer, score.as_ref())?),
-            None => Ok(ControlFlow::Continue(())),
-        }
-    })
+    let datasets = by_dataset(
+        source.open(Shape::default())?,
+        args.read.max_line_bytes,
+        "answer",
+        |(tally, seen): &mut (Tally, AnswersSeen), line| {
+            let answer = ScoredAnswer::read(line)?;
+            seen.add(&answer)?;
+            let score = scorer.score_answer(&answer, &args.reference)?;
+            tally.add(score.as_ref());
+            match details {
+                Some(details) => details.stream_line(&scored_line(line, &answer, score.as_ref())?),
+                None => Ok(ControlFlow::Continue(())),
+            }
+        },
+    )?;
+    Ok(datasets.into_iter().map(|(name, (tally, _))| (name, tally)).collect())
 }
 
 fn scorer(args: &ScoreArgs) -> Result<Scorer> {

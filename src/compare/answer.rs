@@ -19,12 +19,19 @@ const THOUGHTS: &str = "reasoning_content";
 
 /// Identifies an answer: its prompt, and which of several answers to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct AnswerKey {
+pub(crate) struct AnswerKey {
     /// As a JSON string, because servers make strings of numbers.
     string_id: String,
     pub(super) repeat: Option<usize>,
     pub(super) turn: Option<usize>,
     pub(super) choice: Option<usize>,
+}
+
+impl AnswerKey {
+    /// For an id as JSON.
+    pub(crate) fn new(id: &str, repeat: Option<usize>, turn: Option<usize>, choice: Option<usize>) -> Self {
+        Self { string_id: string_id(id).into_owned(), repeat, turn, choice }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -63,7 +70,7 @@ pub(super) fn read(
     let answers = read_answers(line)?.into_iter().filter(keep).map(|mut answer| {
         answer.id = answer.id.map(|id| without_run_id(&id).map_or(id, Cow::Owned));
         let ((id, repeat), turn) = asker(&answer)?;
-        let key = AnswerKey { string_id: string_id(&id).into_owned(), repeat, turn, choice: answer.choice };
+        let key = AnswerKey::new(&id, repeat, turn, answer.choice);
         let id = RawValue::from_string(id).expect("it was read as JSON");
         let content = answer.is_chat.then(|| answer.text.clone().unwrap_or_default());
         Ok((key, Answer::new(id, trimmer.trim_answer(answer)?, content)))

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use crate::compare::AnswerKey;
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::python_repr;
 use crate::server::{gave_up, split_request_id};
@@ -24,7 +25,10 @@ use crate::wording;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ScoredAnswer {
     id: Option<Value>,
+    repeat: Option<usize>,
     turn: Option<usize>,
+    /// Files of others may have other things under this name.
+    choice: Option<Value>,
     columns: Option<Map<String, Value>>,
     text: Option<String>,
     error: Option<IgnoredAny>,
@@ -55,7 +59,24 @@ impl ScoredAnswer {
     /// A label that was picked; none if a score is missing.
     pub(super) fn of_label(label: Option<&str>, columns: Option<&Map<String, Value>>) -> Self {
         let (columns, text) = (columns.cloned(), label.map(str::to_owned));
-        Self { id: None, turn: None, columns, text, error: None, finish_reason: None, found: None, correct: None }
+        Self {
+            id: None,
+            repeat: None,
+            turn: None,
+            choice: None,
+            columns,
+            text,
+            error: None,
+            finish_reason: None,
+            found: None,
+            correct: None,
+        }
+    }
+
+    /// Whose answer it is; none without an id.
+    pub(super) fn key(&self) -> Option<AnswerKey> {
+        let choice = self.choice.as_ref().and_then(|choice| usize::try_from(choice.as_u64()?).ok());
+        Some(AnswerKey::new(&self.id.as_ref()?.to_string(), self.repeat, self.turn, choice))
     }
 
     /// The text of the answer; none if it is an error, or if the engine gave up.

@@ -8,6 +8,7 @@
 //! ```
 
 mod answer;
+mod answers_seen;
 mod choice;
 mod labeled_row;
 mod line;
@@ -23,6 +24,7 @@ mod texts_to_score;
 use std::borrow::Cow;
 
 pub use answer::ScoredAnswer;
+pub use answers_seen::AnswersSeen;
 pub use line::scored_line;
 pub use log_likelihood::{LogLikelihood, ScoreRule};
 pub use normalize_by::NormalizeBy;
