@@ -35,7 +35,7 @@ use std::sync::Arc;
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::input::{Input, RecordPlace, each_object};
-use crate::server::{EngineAnswer, KeptFilters};
+use crate::server::{EngineAnswer, KeptFilters, without_infinities};
 use crate::tokenizer::Tokenizer;
 use crate::trim::{AnswerTrimmer, TrimOptions};
 use answer::Answer;
@@ -171,7 +171,8 @@ impl AnswerComparer {
         let filters = KeptFilters::default();
         each_object(vec![input], max_line_bytes, |place, line| {
             let keep = |answer: &EngineAnswer<'_>| filters.keep(place.input(), answer);
-            let answers = line.and_then(|line| answer::read(&self.trimmer, &self.run_ids, line, keep));
+            let read = |line: &str| answer::read(&self.trimmer, &self.run_ids, line, keep);
+            let answers = line.and_then(|line| without_infinities(line, read));
             for (key, answer) in answers.map_err(|error| place.of_error(error))? {
                 if visit(place, key, answer)?.is_break() {
                     return Ok(ControlFlow::Break(()));

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::input::{Batches, Input, LineBatch, Rejected, objects};
 use crate::pipeline;
-use crate::server::{Asked, EngineAnswer, KeptFilters};
+use crate::server::{Asked, EngineAnswer, KeptFilters, without_infinities};
 use crate::trim::requests::Requests;
 use crate::trim::{AnswerTrimmer, TrimTotals};
 
@@ -90,7 +90,8 @@ impl AnswerTrimmer {
             let record = batch.raw(line, longest).and_then(|record| record.json_line());
             let asked = asked.and_then(|asked| asked.get(i));
             let keep = |answer: &EngineAnswer<'_>| filters.keep(&batch.input, answer);
-            let answers = record.and_then(|json| self.trim_into(&json, asked, keep, &mut trimmed));
+            let answers = record
+                .and_then(|json| without_infinities(&json, |json| self.trim_into(json, asked, keep, &mut trimmed)));
             let Err(error) = answers else { continue };
             let bytes = batch.bytes(line).unwrap_or_default().into_owned();
             // After what is no JSON, nobody knows to which requests the answers belong.
