@@ -10,7 +10,8 @@ with all penalties off unless said otherwise, the limit, and the builder's stops
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from metatok import _json, _metatok
@@ -18,19 +19,11 @@ from metatok._limits import whole
 from metatok.answers import Completion
 from metatok.batch import Batch
 from metatok.builder import PromptBuilder
+from metatok.errors import MetatokError
 from metatok.tokenizer import _listed
 
 #: How many tokens an answer may have if nothing is said.
 _MAX_TOKENS = 512
-
-_OFF = {"presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.0}
-_OFF_LLAMA = {
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-    "repeat_penalty": 1.0,
-    "min_p": 0.0,
-    "typical_p": 1.0,
-}
 
 
 class VllmInputs(NamedTuple):
@@ -73,12 +66,15 @@ def sampling(
 
     Raises:
         UsageError: for a value that no engine takes, such as a negative temperature.
+        TypeError: for ``max_out_len``, which is ``max_tokens`` here.
 
     >>> import metatok
     >>> params = sampling(metatok.PromptBuilder("demo"), max_tokens=8)
     >>> params["temperature"], params["max_tokens"], params["stop_token_ids"]
     (0.0, 8, [1052, 1050])
     """
+    if "max_out_len" in others:
+        raise TypeError("'max_out_len' is not a keyword argument here; the limit of an answer is max_tokens")
     _metatok.check_sampling({"temperature": temperature, "top_p": top_p, "top_k": top_k, "seed": seed})
     params: dict[str, Any] = {
         "max_tokens": whole("max_tokens", max_tokens, 1),
@@ -86,7 +82,9 @@ def sampling(
         "top_p": top_p,
         "top_k": top_k if temperature != 0 and top_k > 0 else -1,
         "min_p": 0.0,
-        **_OFF,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        "repetition_penalty": 1.0,
         "stop_token_ids": list(builder.stop.token_ids),
         "stop": list(builder.stop.strings),
     }
@@ -95,10 +93,28 @@ def sampling(
     return {**params, **others}
 
 
-def _room(max_seq_len: int | None, truncation: str | None, max_tokens: int | None) -> dict[str, Any]:
+@contextmanager
+def _limit_is(name: str) -> Iterator[None]:
+    """Errors call the limit of an answer as the argument is called."""
+    try:
+        yield
+    except MetatokError as error:
+        raise error._saying("`max_out_len`", f"`{name}`") from None
+
+
+def _room(max_seq_len: int | None, truncation: str | None, max_tokens: int) -> dict[str, Any]:
     """The limits of prompts that leave room for an answer."""
-    room = {} if max_seq_len is None else {"max_out_len": _MAX_TOKENS if max_tokens is None else max_tokens}
+    room = {} if max_seq_len is None else {"max_out_len": max_tokens}
     return {"max_seq_len": max_seq_len, "truncation": truncation, **room}
+
+
+def _prompts(
+    builder: PromptBuilder, conversations: Iterable[Any], params: dict[str, Any], max_seq_len: int | None, truncation: str | None
+) -> list[list[int]]:
+    """The ids of prompts, with room for an answer of ``params["max_tokens"]``."""
+    with _limit_is("max_tokens"):
+        prompts = builder.build_all(conversations, **_room(max_seq_len, truncation, params["max_tokens"]))
+    return [prompt.tolist() for prompt in prompts]
 
 
 def vllm_inputs(
@@ -129,9 +145,9 @@ def vllm_inputs(
     >>> inputs.prompts[0]["prompt_token_ids"][:3]
     [1051, 375, 263]
     """
-    prompts = builder.build_all(conversations, **_room(max_seq_len, truncation, of_sampling.get("max_tokens")))
-    tokens = [{"prompt_token_ids": prompt.tolist()} for prompt in prompts]
-    return VllmInputs(tokens, sampling(builder, **of_sampling))
+    params = sampling(builder, **of_sampling)
+    prompts = _prompts(builder, conversations, params, max_seq_len, truncation)
+    return VllmInputs([{"prompt_token_ids": ids} for ids in prompts], params)
 
 
 def sglang_inputs(
@@ -152,11 +168,11 @@ def sglang_inputs(
         of_sampling: As for :func:`sampling`; ``seed`` needs SGLang's deterministic inference.
     """
     params = sampling(builder, **of_sampling)
+    prompts = _prompts(builder, conversations, params, max_seq_len, truncation)
     params["max_new_tokens"] = params.pop("max_tokens")
     if "seed" in params:
         params["sampling_seed"] = params.pop("seed")
-    prompts = builder.build_all(conversations, **_room(max_seq_len, truncation, of_sampling.get("max_tokens")))
-    return {"input_ids": [prompt.tolist() for prompt in prompts], "sampling_params": params}
+    return {"input_ids": prompts, "sampling_params": params}
 
 
 def llama_cpp_inputs(
@@ -179,10 +195,11 @@ def llama_cpp_inputs(
         of_sampling: As for :func:`sampling`.
     """
     params = sampling(builder, **of_sampling)
-    kept = {key: params[key] for key in params if key not in {*_OFF, "min_p", "stop_token_ids"}}
-    kept["top_k"] = max(kept["top_k"], 0)
-    prompts = builder.build_all(conversations, **_room(max_seq_len, truncation, of_sampling.get("max_tokens")))
-    return LlamaInputs([prompt.tolist() for prompt in prompts], {**_OFF_LLAMA, **kept})
+    del params["stop_token_ids"]
+    params["top_k"] = max(params["top_k"], 0)
+    params.setdefault("repeat_penalty", params.pop("repetition_penalty"))
+    prompts = _prompts(builder, conversations, params, max_seq_len, truncation)
+    return LlamaInputs(prompts, {"typical_p": 1.0, **params})
 
 
 def generate_inputs(
@@ -207,8 +224,10 @@ def generate_inputs(
         max_seq_len: The model's context, in tokens; a prompt leaves room in it for ``max_new_tokens``.
         truncation: As for :func:`vllm_inputs`.
     """
+    max_new_tokens = _MAX_TOKENS if max_new_tokens is None else whole("max_new_tokens", max_new_tokens, 1)
     limits = _room(max_seq_len, truncation, max_new_tokens)
-    batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt", **limits)
+    with _limit_is("max_new_tokens"):
+        batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt", **limits)
     return of_batch(builder, batch, max_new_tokens=max_new_tokens, device=device)
 
 

@@ -68,7 +68,8 @@ class MetatokError(ValueError):
     def _saying(self, text: str, other: str) -> MetatokError:
         """The same error with another text in place of this one."""
         place = {key: other if value == text else value for key, value in self.place.items()}
-        return type(self)(str(self).replace(text, other, 1), self.kind, self.fault, place, self.way_out)
+        way_out = self.way_out and self.way_out.replace(text, other)
+        return type(self)(str(self).replace(text, other, 1), self.kind, self.fault, place, way_out)
 
 
 class InputError(MetatokError):

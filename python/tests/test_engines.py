@@ -65,6 +65,25 @@ def test_what_is_given_overrides() -> None:
     assert params["stop_token_ids"] == [7] and params["logprobs"] == 1
 
 
+@pytest.mark.parametrize("of_repeats", ["repetition_penalty", "repeat_penalty"])
+def test_llama_cpp_gets_what_is_given(of_repeats: str) -> None:
+    given: dict[str, Any] = {"min_p": 0.1, "presence_penalty": 0.2, "frequency_penalty": 0.3, "typical_p": 0.9}
+    sampled = {**given, of_repeats: 1.2}
+    arguments = engines.llama_cpp_inputs(metatok.PromptBuilder("demo"), [HI], **sampled).arguments
+    assert {key: arguments[key] for key in given} == given
+    assert arguments["repeat_penalty"] == 1.2 and "repetition_penalty" not in arguments
+
+
+@pytest.mark.parametrize("inputs", [engines.vllm_inputs, engines.sglang_inputs, engines.llama_cpp_inputs])
+def test_the_limit_has_the_engines_name(inputs: Any) -> None:
+    builder = metatok.PromptBuilder("demo")
+    with pytest.raises(TypeError, match="the limit of an answer is max_tokens"):
+        inputs(builder, [HI], max_out_len=8)
+    with pytest.raises(metatok.UsageError, match="lower `max_tokens`") as raised:
+        inputs(builder, [HI], max_tokens=8, max_seq_len=8)
+    assert raised.value.way_out == "lower `max_tokens`"
+
+
 @pytest.mark.parametrize("sampled", [{"temperature": -1}, {"top_p": 1.5}, {"seed": -1}])
 def test_no_engine_takes_these_values(sampled: dict[str, Any]) -> None:
     with pytest.raises(metatok.UsageError):

@@ -95,7 +95,7 @@ def test_engines_get_prompts_that_fit(builder: PromptBuilder) -> None:
 def test_generate_gets_prompts_that_fit(builder: PromptBuilder) -> None:
     pytest.importorskip("torch")
     assert engines.generate_inputs(builder, [LONG], max_new_tokens=10, **FIT)["input_ids"].shape == (1, 40)
-    with pytest.raises(metatok.UsageError, match="leaves no room"):
+    with pytest.raises(metatok.UsageError, match="leaves no room.*lower `max_new_tokens`"):
         engines.generate_inputs(builder, [HI], max_seq_len=3)
 
 
