@@ -89,9 +89,10 @@ class Prompt:
         return None if offsets is None else [(range["start"], range["end"]) for range in offsets]
 
     @property
-    def media(self) -> list[dict[str, int]]:
-        """The tokens of images, audio and video: ``message``, ``content_part``, ``start``, ``end``."""
-        media: list[dict[str, int]] = (self._known or {}).get("media", [])
+    def media(self) -> list[dict[str, Any]]:
+        """The images, audio and video: ``kind``, ``source``, where they are (``message``, ``content_part``), and their
+        tokens, from ``start`` up to ``end``."""
+        media: list[dict[str, Any]] = (self._known or {}).get("media", [])
         return media
 
     @property

@@ -1,7 +1,8 @@
 //! A builder of prompts, made of a model, a tokenizer and options.
 
 use metatok::batch::{Padding, PaddingSide};
-use metatok::conversation::Mode;
+use metatok::builder::TokenizedPrompt;
+use metatok::conversation::{Conversation, Mode};
 use metatok::dataset::prompter::ScoredText;
 use metatok::dialect::{Model, ModelChoice};
 use metatok::error::{ErrorKind, Place, Result, Warning};
@@ -334,18 +335,27 @@ impl Builder {
         let id = said.id.clone();
         if let Some(budget) = budget {
             let budget = budget.of_answer(said.max_out_len);
-            let Fitted { prompt, truncated, .. } = builder.build_within(&said.conversation, &budget)?;
+            let Fitted { prompt, truncated, conversation } = builder.build_within(&said.conversation, &budget)?;
             // A text to score is never cut.
             if said.scored == ScoredText::Whole {
                 let truncated = truncated.map(|truncated| serde_json::json!(truncated));
-                return Ok(Prompt { prompt, truncated, id, labels: None });
+                return Ok(Prompt { truncated, id, ..self.of_prompt(prompt, conversation.as_ref(), said)? });
             }
         }
         if said.scored != ScoredText::Whole {
             let (prompt, labels) = builder.build_scored(&said.conversation, &said.scored)?;
-            return Ok(Prompt { prompt, id, labels, truncated: None });
+            return Ok(Prompt { id, labels, ..self.of_prompt(prompt, None, said)? });
         }
-        Ok(Prompt { prompt: session.build(&said.conversation)?, id, ..Prompt::default() })
+        Ok(Prompt { id, ..self.of_prompt(session.build(&said.conversation)?, None, said)? })
+    }
+
+    /// A prompt with its media. If whole messages were dropped, `left` is the rest of the conversation.
+    fn of_prompt(&self, prompt: TokenizedPrompt, left: Option<&Conversation>, said: &Said) -> Result<Prompt> {
+        Ok(match left {
+            _ if prompt.media.is_empty() => Prompt { prompt, ..Prompt::default() },
+            Some(left) => Prompt::of(prompt, left),
+            None => Prompt::of(prompt, &*self.shared.builder.prepared(&said.conversation)?),
+        })
     }
 }
 

@@ -75,12 +75,13 @@ impl Dialogue {
     /// The prompt, how many of its tokens the engine has seen, why not more, and what was dropped.
     fn next_prompt<'py>(&self, py: Python<'py>) -> PyResult<(Built<'py>, usize, Option<String>, Bound<'py, PyAny>)> {
         let next = py.detach(|| self.locked().next_prompt()).or_raise(py)?;
-        let warnings = py.detach(|| self.omitted());
+        let conversation = Conversation::Messages(self.locked().messages().to_vec());
+        let warnings = py.detach(|| self.omitted(&conversation));
         warnings.iter().try_for_each(|warning| warn(py, warning))?;
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
         let why = next.prefix_break.map(|why| why.to_string());
         Ok((
-            known(py, &self.builder.role_names(), Prompt { prompt: next.prompt, truncated, ..Prompt::default() })?,
+            known(py, &self.builder.role_names(), Prompt { truncated, ..Prompt::of(next.prompt, &conversation) })?,
             next.prefix_tokens,
             why,
             data(py, &next.dropped)?,
@@ -100,10 +101,9 @@ impl Dialogue {
     }
 
     /// What the prompt leaves out of the messages, unless that was told before.
-    fn omitted(&self) -> Vec<Warning> {
-        let conversation = Conversation::Messages(self.locked().messages().to_vec());
+    fn omitted(&self, conversation: &Conversation) -> Vec<Warning> {
         let mut notes = Notes::default();
-        notes.see_conversation(&conversation, &self.builder, "the dialogue");
+        notes.see_conversation(conversation, &self.builder, "the dialogue");
         self.told.lock().unwrap_or_else(PoisonError::into_inner).tell_new(notes)
     }
 

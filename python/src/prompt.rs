@@ -1,6 +1,7 @@
 //! A prompt that was built, as Python gets it.
 
 use metatok::builder::TokenizedPrompt;
+use metatok::conversation::{Conversation, Media};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,6 +18,16 @@ pub(crate) struct Prompt {
     pub(crate) id: Option<String>,
     /// The ids that are scored, and -100 for all others.
     pub(crate) labels: Option<Vec<i64>>,
+    /// What is at each place of the prompt's media.
+    pub(crate) media: Vec<Option<Media>>,
+}
+
+impl Prompt {
+    /// A prompt of this conversation.
+    pub(crate) fn of(prompt: TokenizedPrompt, conversation: &Conversation) -> Self {
+        let media = prompt.media.iter().map(|at| conversation.media_at(at.message, at.content_part).cloned());
+        Self { media: media.collect(), prompt, ..Self::default() }
+    }
 }
 
 /// The ids of a prompt, and what else is known of it.
@@ -26,7 +37,7 @@ pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny
 pub(crate) fn known<'py>(
     py: Python<'py>,
     roles: &[&str],
-    Prompt { mut prompt, truncated, labels, .. }: Prompt,
+    Prompt { mut prompt, truncated, labels, media, .. }: Prompt,
 ) -> PyResult<Built<'py>> {
     let ids = std::mem::take(&mut prompt.input_ids).into_pyarray(py);
     if truncated.is_none() && labels.is_none() && prompt == TokenizedPrompt::default() {
@@ -40,6 +51,13 @@ pub(crate) fn known<'py>(
     }
     if let Some(labels) = labels {
         dict.set_item("labels", labels.into_pyarray(py))?;
+    }
+    for (i, media) in media.iter().enumerate() {
+        if let Some(media) = media {
+            let at = dict.as_any().get_item("media")?.get_item(i)?;
+            at.set_item("kind", media.kind.name())?;
+            at.set_item("source", &media.source)?;
+        }
     }
     for (i, span) in prompt.spans.iter().flatten().enumerate() {
         if let Some(role) = span.part.role.and_then(|role| roles.get(role as usize)) {

@@ -260,6 +260,33 @@ def test_details_and_budgets(builder: PromptBuilder) -> None:
     assert builder.build_batch([long, HI], max_seq_len=50, truncation="left").input_ids.shape == (2, 50)
 
 
+def with_image(name: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "image", "image": f"{name}.png"}, {"type": "text", "text": "What?"}]}
+
+
+@pytest.mark.parametrize("options", [{}, {"chat_wrapper": "aisbench-chat"}])
+def test_images_have_their_kind_and_source(options: dict[str, Any]) -> None:
+    rounds = [
+        {"role": "HUMAN", "api_role": "HUMAN", "begin": "Q: ", "end": "\n"},
+        {"role": "BOT", "api_role": "BOT", "begin": "A: ", "end": "\n", "generate": True},
+    ]
+    model = {"meta_template": {"round": rounds}, "multimodal": {"image": "<img>"}}
+    builder = PromptBuilder(model, tokenizer="demo", **options)
+
+    def media(prompt: metatok.Prompt) -> list[tuple[Any, ...]]:
+        return [(one["kind"], one["source"], one["message"]) for one in prompt.media]
+
+    chat = [with_image("a"), {"role": "assistant", "content": "A map."}, with_image("b")]
+    first, last = ("image", "a.png", 0), ("image", "b.png", 2)
+    assert media(builder.build(chat)) == media(builder.build_all([chat])[0]) == [first, last]
+    room: dict[str, Any] = {"max_seq_len": 20, "truncation": "oldest-turns"}
+    assert media(builder.build(chat, **room)) == [("image", "b.png", 0)]
+    dialogue = builder.dialogue(**room)
+    for message in chat:
+        dialogue.push(message)
+    assert media(dialogue.next_prompt()) == [("image", "b.png", 0)]
+
+
 def test_builders_pickle_with_their_tokenizer() -> None:
     jinja = "{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}"
     for builder in (
