@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::args::CheckArgs;
 use crate::exit::REJECTED;
 use crate::say::say;
-use crate::setup;
+use crate::{earlier_answers, setup};
 use metatok::build::RecordedFingerprint;
 use metatok::error::{At, ErrorKind, Place, Result, counted};
 use metatok::fingerprint::Fingerprint;
@@ -15,7 +15,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let dataset = setup::dataset(&args.input)?;
     let options = setup::options(&args.prompts, dataset.as_ref());
     let (model, tokenizer) = setup::load(&args.model, true)?;
-    let answers = setup::answers(&args.answers, &args.input, dataset.as_ref())?;
+    let answers = earlier_answers::read(&args.answers, &args.input, dataset.as_ref())?;
     let input = setup::input_options(&args.input, dataset.as_ref(), answers.as_ref(), args.truncate);
     let here = input.fingerprint(Fingerprint::new(&model, &tokenizer, &options))?;
     let recorded = RecordedFingerprint::read(path, args.input.read.max_line_bytes)?;

@@ -15,7 +15,7 @@ use crate::rejects::rejects_path;
 use crate::say::{InFlags, say};
 use crate::source::{Source, names, nothing_in};
 use crate::summary::summary;
-use crate::{flags, setup};
+use crate::{earlier_answers, flags, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::{Build, BuildTotals, IdsForm, InputOptions, MessagesForm, PromptForm, Written, answers_omitted};
 use metatok::builder::PromptBuilder;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let limited = |dataset| setup::limited(dataset, args.truncate, args.format.usual_max_out_len(Mode::Generate));
     let dataset = setup::dataset_of(&args.input, &source)?.map(limited).map(Arc::new);
     check(args, &source, dataset.as_deref())?;
-    let answers = setup::answers(&args.answers, &args.input, dataset.as_deref())?;
+    let answers = earlier_answers::read(&args.answers, &args.input, dataset.as_deref())?;
     let form = form(args, loaded, dataset.as_deref(), answers.as_ref(), source.is_some())?;
     if !args.quiet {
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));

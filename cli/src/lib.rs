@@ -22,6 +22,7 @@ mod interrupt;
 mod count;
 mod decode;
 mod diff;
+mod earlier_answers;
 mod encode;
 mod exit;
 mod figures;

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::args::{AnswersArgs, InputArgs, ModelArgs, PromptArgs, RequestArgs, StopArgs, TemplateArgs};
-use crate::flags;
+use crate::args::{InputArgs, ModelArgs, PromptArgs, RequestArgs, StopArgs, TemplateArgs};
 use crate::say::InFlags;
 use crate::source::Source;
 use metatok::answers::ModelAnswers;
@@ -14,7 +13,7 @@ use metatok::dataset::prompter::SamplingParams;
 use metatok::dialect::{Model, ModelChoice};
 use metatok::engine::Sampling;
 use metatok::error::{ErrorKind, Result};
-use metatok::input::{Holds, Input};
+use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
 use metatok::tokenizer::Tokenizer;
@@ -121,20 +120,6 @@ pub(crate) fn input_options<'d>(
 ) -> InputOptions<'d> {
     let InputArgs { input_format, max_seq_len, max_out_len, .. } = *args;
     InputOptions { dataset, answers, input_format, max_seq_len, max_out_len, truncation }
-}
-
-/// The given answers, if the turns of rows need any.
-pub(crate) fn answers(
-    answers: &AnswersArgs,
-    input: &InputArgs,
-    dataset: Option<&PreparedDataset>,
-) -> Result<Option<ModelAnswers>> {
-    let Some(path) = &answers.answers else { return Ok(None) };
-    if !dataset.is_some_and(PreparedDataset::needs_model_answers) {
-        return Err(ErrorKind::Usage(format!("--answers {}", flags::ANSWERS)).into());
-    }
-    let InputArgs { run_id, strip_thoughts, read, .. } = input;
-    ModelAnswers::read(Input::open(path)?, run_id.run_id.as_deref(), *strip_thoughts, read.max_line_bytes).map(Some)
 }
 
 /// The number of threads for measuring.
