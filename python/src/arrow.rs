@@ -78,7 +78,7 @@ pub(crate) fn build_arrow(
         Ok(said) => match builder.built(session, said, budget.as_ref()) {
             Err(error) if is_kept(&error) => Ok(Row { error: Some(text(&error)), ..Row::default() }),
             built => built.map(|built| Row {
-                input_ids: built.prompt.input_ids,
+                input_ids: builder.shared.ids_alone(built),
                 max_out_len: said.max_out_len.and_then(|limit| i64::try_from(limit).ok()),
                 error: None,
             }),

@@ -1,5 +1,7 @@
 //! A builder of prompts, made of a model, a tokenizer and options.
 
+use std::borrow::Cow;
+
 use metatok::batch::{Padding, PaddingSide};
 use metatok::builder::TokenizedPrompt;
 use metatok::conversation::{Conversation, Mode};
@@ -158,7 +160,7 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Flat<'py>> {
-        let prompts = self.ids(conversations, 0, threads, budget)?;
+        let prompts = self.each(conversations, 0, threads, budget, |built| self.shared.ids_alone(built))?;
         let (ids, ends) = py.detach(|| {
             let mut end = 0_i64;
             let ends = prompts.iter().map(|ids| {
@@ -326,7 +328,7 @@ impl Builder {
     pub(crate) fn built(&self, session: &mut Session, said: &Said, budget: Option<&ContextBudget>) -> Result<Prompt> {
         let built = self.build_said(session, said, budget)?;
         self.shared.see(&built.prompt);
-        Ok(built)
+        Ok(Prompt { max_out_len: said.max_out_len, ..built })
     }
 
     /// A prompt that fits. If a record says what of a text is scored, it has labels.
@@ -339,7 +341,7 @@ impl Builder {
             // A text to score is never cut.
             if said.scored == ScoredText::Whole {
                 let truncated = truncated.map(|truncated| serde_json::json!(truncated));
-                return Ok(Prompt { truncated, id, ..self.of_prompt(prompt, conversation.as_ref(), said)? });
+                return Ok(Prompt { truncated, id, ..self.of_prompt(prompt, conversation, said)? });
             }
         }
         if said.scored != ScoredText::Whole {
@@ -349,13 +351,12 @@ impl Builder {
         Ok(Prompt { id, ..self.of_prompt(session.build(&said.conversation)?, None, said)? })
     }
 
-    /// A prompt with its media. If whole messages were dropped, `left` is the rest of the conversation.
-    fn of_prompt(&self, prompt: TokenizedPrompt, left: Option<&Conversation>, said: &Said) -> Result<Prompt> {
-        Ok(match left {
-            _ if prompt.media.is_empty() => Prompt { prompt, ..Prompt::default() },
-            Some(left) => Prompt::of(prompt, left),
-            None => Prompt::of(prompt, &*self.shared.builder.prepared(&said.conversation)?),
-        })
+    /// A prompt of what was said. If whole messages were dropped, `left` is the rest of the conversation.
+    fn of_prompt(&self, prompt: TokenizedPrompt, left: Option<Conversation>, said: &Said) -> Result<Prompt> {
+        Ok(Prompt::of(
+            prompt,
+            left.map_or_else(|| self.shared.builder.prepared(&said.conversation), |left| Ok(Cow::Owned(left)))?,
+        ))
     }
 }
 

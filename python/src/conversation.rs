@@ -94,9 +94,9 @@ impl<'b> Reader<'b> {
     /// If nothing of it is left to build.
     pub(crate) fn record(&mut self, record: Record<'_>, place: impl Display) -> Result<Said> {
         self.notes.see_record(&record, self.builder, place);
-        let id = record.id.map(str::to_owned);
+        let (id, max_out_len) = (record.id.map(str::to_owned), record.max_out_len);
         let (conversation, scored) = record.into_conversation(self.builder.mode())?;
-        Ok(Said { conversation, id, scored, max_out_len: None })
+        Ok(Said { conversation, id, scored, max_out_len })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A dialogue that grows, turn by turn.
 
+use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metatok::PromptBuilder;
@@ -81,7 +82,11 @@ impl Dialogue {
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
         let why = next.prefix_break.map(|why| why.to_string());
         Ok((
-            known(py, &self.builder.role_names(), Prompt { truncated, ..Prompt::of(next.prompt, &conversation) })?,
+            known(
+                py,
+                &self.builder.role_names(),
+                Prompt { truncated, ..Prompt::of(next.prompt, Cow::Owned(conversation)) },
+            )?,
             next.prefix_tokens,
             why,
             data(py, &next.dropped)?,

@@ -1,7 +1,9 @@
 //! A prompt that was built, as Python gets it.
 
+use std::borrow::Cow;
+
 use metatok::builder::TokenizedPrompt;
-use metatok::conversation::{Conversation, Media};
+use metatok::conversation::Conversation;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,17 +18,19 @@ pub(crate) struct Prompt {
     pub(crate) truncated: Option<serde_json::Value>,
     /// Its record's id, as JSON.
     pub(crate) id: Option<String>,
+    /// How many tokens its record allows the answer.
+    pub(crate) max_out_len: Option<u64>,
     /// The ids that are scored, and -100 for all others.
     pub(crate) labels: Option<Vec<i64>>,
-    /// What is at each place of the prompt's media.
-    pub(crate) media: Vec<Option<Media>>,
+    /// What it was built of, if that has media.
+    pub(crate) conversation: Option<Conversation>,
 }
 
 impl Prompt {
     /// A prompt of this conversation.
-    pub(crate) fn of(prompt: TokenizedPrompt, conversation: &Conversation) -> Self {
-        let media = prompt.media.iter().map(|at| conversation.media_at(at.message, at.content_part).cloned());
-        Self { media: media.collect(), prompt, ..Self::default() }
+    pub(crate) fn of(prompt: TokenizedPrompt, conversation: Cow<'_, Conversation>) -> Self {
+        let conversation = conversation.has_media().then(|| conversation.into_owned());
+        Self { prompt, conversation, ..Self::default() }
     }
 }
 
@@ -37,7 +41,7 @@ pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny
 pub(crate) fn known<'py>(
     py: Python<'py>,
     roles: &[&str],
-    Prompt { mut prompt, truncated, labels, media, .. }: Prompt,
+    Prompt { mut prompt, truncated, labels, conversation, .. }: Prompt,
 ) -> PyResult<Built<'py>> {
     let ids = std::mem::take(&mut prompt.input_ids).into_pyarray(py);
     if truncated.is_none() && labels.is_none() && prompt == TokenizedPrompt::default() {
@@ -52,8 +56,9 @@ pub(crate) fn known<'py>(
     if let Some(labels) = labels {
         dict.set_item("labels", labels.into_pyarray(py))?;
     }
-    for (i, media) in media.iter().enumerate() {
-        if let Some(media) = media {
+    for (i, at) in prompt.media.iter().enumerate() {
+        let said = conversation.as_ref().and_then(|said| said.media_at(at.message, at.content_part));
+        if let Some(media) = said {
             let at = dict.as_any().get_item("media")?.get_item(i)?;
             at.set_item("kind", media.kind.name())?;
             at.set_item("source", &media.source)?;

@@ -4,7 +4,7 @@ use metatok::dataset::prompter::SamplingParams;
 use metatok::error::{At, ErrorKind, Result};
 use metatok::read_options;
 use metatok::server::RequestOptions;
-use metatok::sink::{FormOptions, LineSink, OutputForm, PromptKey, Sink};
+use metatok::sink::{BuiltPrompt, FormOptions, LineSink, OutputForm, PromptKey, Sink};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
@@ -42,9 +42,11 @@ pub(crate) fn requests(
     }
     let prompts = builder.prompts(conversations, 0, threads, budget)?;
     let written = py.detach(|| {
-        let line = |(number, Prompt { prompt, id, .. }): (usize, &Prompt)| -> Result<String> {
+        let line = |(number, built): (usize, &Prompt)| -> Result<String> {
+            let Prompt { prompt, id, max_out_len: own, conversation, .. } = built;
             let (id, mut line) = (id.clone().unwrap_or_else(|| number.to_string()), Vec::new());
-            sink.write(&PromptKey { max_out_len, ..PromptKey::of(&id) }, &prompt.into(), &mut line)?;
+            let key = PromptKey { max_out_len: own.or(max_out_len), ..PromptKey::of(&id) };
+            sink.write(&key, &BuiltPrompt { conversation: conversation.as_ref(), ..prompt.into() }, &mut line)?;
             Ok(String::from_utf8_lossy(&line).into_owned())
         };
         prompts.iter().enumerate().map(line).collect::<Result<Vec<_>>>()

@@ -6,11 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use metatok::PromptBuilder;
 use metatok::build::{Notes, answers_omitted};
 use metatok::builder::TokenizedPrompt;
+use metatok::error::Warning;
 use metatok::import::{WORTH_ACCELERATING, accelerate};
 use pyo3::prelude::*;
 
 use crate::conversation::Reader;
 use crate::error::warn;
+use crate::prompt::Prompt;
 
 /// A builder that all threads share.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub(crate) struct Shared {
     told: Mutex<Notes>,
     answers_omitted: AtomicU64,
     told_of_answers: AtomicBool,
+    labels_omitted: AtomicBool,
+    told_of_labels: AtomicBool,
 }
 
 impl Shared {
@@ -33,6 +37,8 @@ impl Shared {
             told: Mutex::default(),
             answers_omitted: AtomicU64::new(0),
             told_of_answers: AtomicBool::new(false),
+            labels_omitted: AtomicBool::new(false),
+            told_of_labels: AtomicBool::new(false),
         }
     }
 
@@ -43,10 +49,24 @@ impl Shared {
     pub(crate) fn tell(&self, py: Python<'_>, reader: Reader<'_>) -> PyResult<()> {
         let new = self.told.lock().unwrap_or_else(PoisonError::into_inner).tell_new(reader.into_notes());
         new.iter().try_for_each(|warning| warn(py, warning))?;
-        match answers_omitted(self.answers_omitted.load(Ordering::Relaxed)) {
-            Some(warning) if !self.told_of_answers.swap(true, Ordering::Relaxed) => warn(py, &warning),
-            _ => Ok(()),
+        if let Some(warning) = answers_omitted(self.answers_omitted.load(Ordering::Relaxed))
+            && !self.told_of_answers.swap(true, Ordering::Relaxed)
+        {
+            warn(py, &warning)?;
         }
+        if self.labels_omitted.load(Ordering::Relaxed) && !self.told_of_labels.swap(true, Ordering::Relaxed) {
+            let what = "only a part of a text is scored, but nothing here says which";
+            warn(py, &Warning::new("labels-omitted", what).with_way_out("build_batch has labels"))?;
+        }
+        Ok(())
+    }
+
+    /// The ids of a prompt whose labels have no place beside them.
+    pub(crate) fn ids_alone(&self, built: Prompt) -> Vec<u32> {
+        if built.labels.is_some() {
+            self.labels_omitted.store(true, Ordering::Relaxed);
+        }
+        built.prompt.input_ids
     }
 
     /// A prompt was built.

@@ -89,7 +89,7 @@ impl<'a> TableRows<'a> {
             None => None,
         };
         let said = self.conversations.conversation(row, reader, place)?;
-        Ok(Said { max_out_len: own.or(max_out_len), ..said })
+        Ok(Said { max_out_len: own.or(said.max_out_len).or(max_out_len), ..said })
     }
 }
 

@@ -50,3 +50,16 @@ def test_forms_that_are_no_requests(builder: PromptBuilder) -> None:
         builder.requests(CHATS, "parquet")
     with pytest.raises(metatok.MetatokError, match="temperature"):
         builder.requests(CHATS, sampling={"temperature": -1})
+
+
+def test_a_record_says_how_long_its_answer_may_be(builder: PromptBuilder) -> None:
+    chats = [{"messages": CHATS[0], "max_out_len": 5}, {"messages": CHATS[0]}]
+    assert [request["n_predict"] for request in builder.requests(chats, "llama-cpp", max_out_len=9)] == [5, 9]
+
+
+def test_images_with_ids_are_refused_by_forms_without_a_place_for_them() -> None:
+    template = "{% for m in messages %}{% for p in m.content %}{{ p.text or '<|im_start|>' }}{% endfor %}{% endfor %}"
+    builder = PromptBuilder(tokenizer="demo", chat_template=template)
+    said = [{"type": "image", "image": "a.png"}, {"type": "text", "text": "What is it?"}]
+    with pytest.raises(metatok.UsageError, match="no place for an image, audio or video with token ids"):
+        builder.requests([[{"role": "user", "content": said}]], "llama-cpp")

@@ -195,7 +195,7 @@ impl Conversation {
     }
 
     /// Whether it has an image, audio or video.
-    pub(crate) fn has_media(&self) -> bool {
+    pub fn has_media(&self) -> bool {
         self.media().next().is_some()
     }
 
