@@ -56,11 +56,7 @@ fn other(args: &DiffArgs, tokenizer: &str) -> Result<Model> {
 
 fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<()> {
     if args.inputs.is_empty() {
-        diff.see_generated(usize::MAX);
-        // They take long, and may find something only where short ones are the same.
-        if diff.different() == 0 {
-            models.iter().filter_map(|model| model.chat_template.as_ref()).for_each(|template| diff.see_long(template));
-        }
+        diff.see_generated(usize::MAX, models.iter().filter_map(|model| model.chat_template.as_ref()));
         return Ok(());
     }
     let inputs = Source::find(&args.inputs)?.open(Shape::default())?;

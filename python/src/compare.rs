@@ -64,7 +64,10 @@ pub(crate) fn diff<'py>(
                 }
             });
         }
-        None => py.detach(|| diff.see_generated(usize::MAX)),
+        None => {
+            let templates = [ours, theirs].into_iter().filter_map(|builder| builder.model.chat_template.as_ref());
+            py.detach(|| diff.see_generated(usize::MAX, templates));
+        }
     }
     data(py, &diff)
 }

@@ -81,20 +81,18 @@ impl Diff {
         RecordReader::new(format).reads_for(ReadsFor::template(ours.writes_all_keys() || theirs.writes_all_keys()))
     }
 
-    /// Compares the prompts of generated conversations, at most `of_each` of each [`ContentKind`].
-    pub fn see_generated(&mut self, of_each: usize) {
+    /// Compares the prompts of generated conversations, at most `of_each` of each [`ContentKind`]. If none of them differs, those
+    /// come next that the chat templates of the two may treat in another way: long chats and contents, around each number
+    /// in their code. There are none of these if the code does not tell which lengths matter.
+    pub fn see_generated<'t>(&mut self, of_each: usize, templates: impl IntoIterator<Item = &'t ChatTemplate>) {
         for kind in ContentKind::ALL {
             for (i, conversation) in generated(kind, &[]).iter().take(of_each).enumerate() {
                 self.see(conversation, format_args!("generated, {}, {i}", kind.name()));
             }
         }
-    }
-
-    /// Compares the prompts of conversations that this template, of one of the two, may treat in another way than short ones:
-    /// around each number in its code, as long chats or contents. There are none if its code does not tell which lengths
-    /// matter.
-    pub fn see_long(&mut self, template: &ChatTemplate) {
-        for (i, conversation) in unusual(template).unwrap_or_default().iter().enumerate() {
+        // They take long, and may find something only where short ones are the same.
+        let long = templates.into_iter().take_while(|_| self.different() == 0).filter_map(unusual);
+        for (i, conversation) in long.flatten().collect::<Vec<_>>().iter().enumerate() {
             self.see(conversation, format_args!("generated, {}, {i}", ContentKind::Long.name()));
         }
     }
