@@ -9,6 +9,7 @@ use crate::args::{By, ScoreArgs, Shape, Take};
 use crate::figures::{ALL, Table};
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
+use crate::say::{InFlags, say};
 use crate::score_labels;
 use crate::source::Source;
 use metatok::error::{At, ErrorKind, Result};
@@ -72,7 +73,7 @@ fn score_answers(
         "answer",
         |(tally, seen): &mut (Tally, AnswersSeen), line| {
             let answer = ScoredAnswer::read(line)?;
-            seen.add(&answer)?;
+            seen.add(&answer);
             let score = scorer.score_answer(&answer, &args.reference)?;
             tally.add(score.as_ref());
             match details {
@@ -81,6 +82,11 @@ fn score_answers(
             }
         },
     )?;
+    for (name, (_, seen)) in &datasets {
+        if let Some(warning) = seen.repeated() {
+            say!("warning: {name}: {}", warning.in_flags());
+        }
+    }
     Ok(datasets.into_iter().map(|(name, (tally, _))| (name, tally)).collect())
 }
 

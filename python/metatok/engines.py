@@ -66,15 +66,16 @@ def sampling(
 
     Raises:
         UsageError: for a value that no engine takes, such as a negative temperature.
-        TypeError: for ``max_out_len``, which is ``max_tokens`` here.
+        TypeError: for ``max_out_len`` and ``max_new_tokens``, which are ``max_tokens`` here.
 
     >>> import metatok
     >>> params = sampling(metatok.PromptBuilder("demo"), max_tokens=8)
     >>> params["temperature"], params["max_tokens"], params["stop_token_ids"]
     (0.0, 8, [1052, 1050])
     """
-    if "max_out_len" in others:
-        raise TypeError("'max_out_len' is not a keyword argument here; the limit of an answer is max_tokens")
+    for name in ("max_out_len", "max_new_tokens"):
+        if name in others:
+            raise TypeError(f"{name!r} is not a keyword argument here; the limit of an answer is max_tokens")
     _metatok.check_sampling({"temperature": temperature, "top_p": top_p, "top_k": top_k, "seed": seed})
     params: dict[str, Any] = {
         "max_tokens": whole("max_tokens", max_tokens, 1),

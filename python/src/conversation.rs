@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use metatok::build::Notes;
-use metatok::conversation::{ChatMessage, Conversation, MediaKind};
+use metatok::conversation::{ChatMessage, Conversation, MediaKind, Mode};
 use metatok::dataset::prompter::ScoredText;
 use metatok::dataset::records::{InputFormat, Record, RecordReader, is_record_key};
 use metatok::{Error, ErrorKind, PromptBuilder, Result};
@@ -94,8 +94,9 @@ impl<'b> Reader<'b> {
     /// If nothing of it is left to build.
     pub(crate) fn record(&mut self, record: Record<'_>, place: impl Display) -> Result<Said> {
         self.notes.see_record(&record, self.builder, place);
-        let (id, max_out_len) = (record.id.map(str::to_owned), record.max_out_len);
-        let (conversation, scored) = record.into_conversation(self.builder.mode())?;
+        let mode = self.builder.mode();
+        let (id, max_out_len) = (record.id.map(str::to_owned), record.max_out_len.filter(|_| mode == Mode::Generate));
+        let (conversation, scored) = record.into_conversation(mode)?;
         Ok(Said { conversation, id, scored, max_out_len })
     }
 }

@@ -94,7 +94,8 @@ impl<'a> TableRows<'a> {
 }
 
 fn tokens(json: &str) -> Result<u64> {
-    let number = json.parse().ok().filter(|number| i64::try_from(*number).is_ok());
+    // Libraries make floats of whole numbers with gaps.
+    let number = json.strip_suffix(".0").unwrap_or(json).parse().ok().filter(|number| i64::try_from(*number).is_ok());
     number.ok_or_else(|| ErrorKind::Conversation(format!("{json} is not a number of tokens")).into())
 }
 

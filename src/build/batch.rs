@@ -111,7 +111,9 @@ impl BatchBuilder<'_> {
         }
         let mut digits = itoa::Buffer::new();
         let id_or_number = id.unwrap_or_else(|| digits.format(number));
-        let key = PromptKey { max_out_len: record.max_out_len, ..PromptKey::of(id_or_number) };
+        // A text to score has no answer.
+        let max_out_len = record.max_out_len.filter(|_| self.mode == Mode::Generate);
+        let key = PromptKey { max_out_len, ..PromptKey::of(id_or_number) };
         let (conversation, scored) = record.into_conversation(self.mode)?;
         let tools = tools.as_deref();
         self.write(PromptRequest { key, conversation: &conversation, scored: &scored, choices: &[], tools })?;

@@ -145,7 +145,8 @@ impl AnswerComparer {
             return compare(answers);
         }
         if let Some((a, b)) = a.as_said().zip(b.as_said()) {
-            return compare([&a, &b]);
+            let without_thoughts = a.after_thoughts(&b).or_else(|| b.after_thoughts(&a).map(|[b, a]| [a, b]));
+            return without_thoughts.map_or_else(|| compare([&a, &b]), |[a, b]| compare([&a, &b]));
         }
         let without_thoughts = a.after_thoughts(b).or_else(|| b.after_thoughts(a).map(|[b, a]| [a, b]));
         let [a, b] = without_thoughts.as_ref().map_or(answers, |[a, b]| [a, b]);

@@ -6,9 +6,7 @@ use serde_json::Value;
 use crate::conversation::{ChatMessage, Conversation};
 use crate::dialect::ChatTemplate;
 
-/// A template with a higher number may count what no conversation here has.
-const HIGHEST: usize = 1 << 16;
-/// The longest chats, in messages.
+/// The longest chats, in messages. A template with a higher number may count what no conversation here has.
 const MOST_MESSAGES: usize = 1 << 12;
 /// What is tried with every template: chats of so many messages, and contents of so many characters.
 const USUAL: [usize; 2] = [64, 5_000];
@@ -24,14 +22,15 @@ pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
     if !template.tells_what_it_seeks() {
         return None;
     }
-    let mut numbers: Vec<usize> = template.numbers().into_iter().chain(USUAL).collect();
+    let mut numbers: Vec<usize> = template.numbers().into_iter().collect();
     let mut contents: Vec<String> = TOLD_APART.map(str::to_owned).into();
     template.kwargs.values().for_each(|value| leaves(value, &mut numbers, &mut contents));
-    numbers.sort_unstable();
-    numbers.dedup();
-    if numbers.last().is_some_and(|highest| *highest > HIGHEST) {
+    if numbers.iter().any(|number| *number > MOST_MESSAGES) {
         return None;
     }
+    numbers.extend(USUAL);
+    numbers.sort_unstable();
+    numbers.dedup();
     let mut all: Vec<Conversation> = Vec::new();
     for number in numbers.into_iter().filter(|number| *number > 1) {
         if number <= MOST_MESSAGES {

@@ -26,7 +26,7 @@ const SEPARATORS: [char; 5] = ['/', ',', '&', '、', '，'];
 const ENDS: [char; 9] = ['.', ',', ';', '!', '?', '。', '，', '；', '、'];
 
 /// The ends of words that deny the label after them, also with `be`: `not A`, `isn't A`, `can't be A`.
-const DENIED: [&str; 6] = ["not", "n't", "n’t", "不是", "不选", "不選"];
+const DENIED: [&str; 10] = ["not", "n't", "n’t", "不是", "不选", "不選", "不能选", "不要选", "不应选", "而非选"];
 
 /// Words after a label which is not the intended one, after `is` or `are`.
 const REJECTED: [&str; 6] = ["not", "wrong", "incorrect", "false", "no", "never"];
@@ -36,6 +36,11 @@ const IS_NOT: [&str; 5] = ["isn't", "aren't", "wasn't", "can't", "cannot"];
 
 /// Words after the intended label, after `is` or `are`.
 const CONFIRMED: [&str; 3] = ["correct", "right", "answer"];
+
+/// Words before a label that is called correct in a condition, with another one, or by somebody else.
+const UNSURE: [&str; 12] =
+    ["and", "or", "nor", "both", "neither", "if", "whether", "think", "believe", "say", "said", "because"];
+const UNSURE_IN_CHINESE: [&str; 6] = ["和", "、", "或", "如果", "其中", "因为"];
 
 /// What rejects and confirms a label in Chinese, directly after it.
 const REJECTED_IN_CHINESE: [&str; 4] = ["错", "不正确", "不对", "不是"];
@@ -51,24 +56,25 @@ const AFTER_LABEL: &str = "and are as at because but by does due for from has he
 /// Words that follow a label and not the article, but the pronoun too.
 const AFTER_PRONOUN: &str = "can could have must was would";
 
-/// The label, by the first of these rules that finds one: the last one that is announced by `answer` and the like or
-/// confirmed by `is correct`; one alone at the beginning; one in brackets or bold; the one after `option`; the only one
+/// The label, by the first of these rules that finds one: the last one that is announced by `answer` and the like; one
+/// alone at the beginning; the last one that `is correct`; one in brackets or bold; the one after `option`; the only one
 /// in the text. Labels that are called wrong do not count. If an alternative follows the label, there is none.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let mut found = standing_alone(text, labels);
     found.retain(|found| !is_word(text, found) && !is_rejected(text, found));
-    let is_said = |found: &Found<'_>| is_announced(&text[..found.at]) || is_confirmed(&text[found.end()..]);
-    let place = (found.iter().rposition(is_said))
+    let is_open = |place: usize| {
+        let next = found.get(place + 1).filter(|next| next.label != found[place].label);
+        next.is_some_and(|next| is_alternative(&text[found[place].end()..next.at]))
+    };
+    let announced = found.iter().rposition(|found| is_announced(&text[..found.at]));
+    let place = (announced.filter(|place| !is_open(*place)))
         .or_else(|| found.first().is_some_and(|found| leads(text, found)).then_some(0))
+        .or_else(|| found.iter().rposition(|found| is_confirmed(&text[..found.at], &text[found.end()..])))
         .or_else(|| only(&found, |found| is_marked(text, found)))
         .or_else(|| only(&found, |found| is_listed(&text[..found.at])))
         .or_else(|| only(&found, |_| true))?;
-    let label = &found[place];
-    let is_open = found
-        .get(place + 1)
-        .is_some_and(|next| next.label != label.label && is_alternative(&text[label.end()..next.at]));
-    (!is_open).then_some(label.label)
+    (!is_open(place)).then_some(found[place].label)
 }
 
 /// A label in a text.
@@ -166,19 +172,22 @@ fn is_rejected(text: &str, found: &Found<'_>) -> bool {
     let after = &text[found.end()..];
     DENIED.iter().any(|end| last.ends_with(end))
         || words(after).next().is_some_and(|word| IS_NOT.contains(&&*word.replace('’', "'")))
-        || is_called(after, &REJECTED)
+        || is_called(after, &["is", "are", "was"], &REJECTED)
         || is_called_in_chinese(after, &REJECTED_IN_CHINESE)
 }
 
-/// Whether the words after it say that it is meant: `A is correct`.
-fn is_confirmed(after: &str) -> bool {
-    is_called(after, &CONFIRMED) || is_called_in_chinese(after, &CONFIRMED_IN_CHINESE)
+/// Whether the words after it say that it is meant, it alone: `A is correct`, but not `if A is correct`.
+fn is_confirmed(before: &str, after: &str) -> bool {
+    let clause = before.rsplit(|c| c == '\n' || (c != '、' && ENDS.contains(&c))).next().unwrap_or_default();
+    let is_unsure = UNSURE_IN_CHINESE.iter().any(|word| clause.contains(word))
+        || words(clause).any(|word| UNSURE.contains(&&*word));
+    !is_unsure && (is_called(after, &["is", "was"], &CONFIRMED) || is_called_in_chinese(after, &CONFIRMED_IN_CHINESE))
 }
 
 /// Whether `is` and one of these words follow, with or without `the`.
-fn is_called(after: &str, names: &[&str]) -> bool {
+fn is_called(after: &str, is: &[&str], names: &[&str]) -> bool {
     let mut words = words(after);
-    let is = words.next().is_some_and(|word| ["is", "are", "was"].contains(&&*word));
+    let is = words.next().is_some_and(|word| is.contains(&&*word));
     is && words.find(|word| word != "the").is_some_and(|word| names.contains(&&*word))
 }
 
@@ -288,6 +297,19 @@ mod tests {
             ("Option A: Mars.\nOption B: Venus.", None),
             ("I choose option B, because vitamin A is no mineral.", Some("B")),
             ("The best option is C, and option D is second.", Some("C")),
+            ("D. Both A and B are correct", Some("D")),
+            ("答案：C。解析：A正确，B正确，C错误，D正确。", Some("C")),
+            ("The answer is B. I do not think A is correct.", Some("B")),
+            ("Both A and B are correct.", None),
+            ("A and C are correct.", None),
+            ("If A is correct then B is not.", Some("A")),
+            ("**D. All of the above**\n\n- **A** is correct because x\n- **B** is correct because y", Some("D")),
+            ("The answer is C. Neither A nor B is correct.", Some("C")),
+            ("C\n\nA选项是正确的，因为", Some("C")),
+            ("故选C，其中A正确", Some("C")),
+            ("The answer is C, but D is right behind it.", Some("C")),
+            ("本题选C，不能选A", Some("C")),
+            ("I don't think A is correct. Perhaps B.", None),
             ("A is correct. Option B is about Venus.", Some("A")),
             ("A is correct, B and C describe Venus.", Some("A")),
             ("(A) is incorrect, (B) is correct", Some("B")),

@@ -26,6 +26,10 @@ pub(super) fn last(text: &str) -> Option<String> {
     let found = NUMBERS.find_iter(text).last()?;
     let start = found.start() + start_of_last(found.as_str());
     let digits = plain(&text[start..found.end()].replace(',', ""));
+    if digits.contains(['e', 'E']) {
+        // It is too large or too small to write out.
+        return Some(digits);
+    }
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     let number = match (if whole.is_empty() { "0" } else { whole }, fraction) {

@@ -13,7 +13,15 @@ impl AnswerStops {
     pub(super) fn spellings<'t>(&self, ids: &[TokenId], text: &'t str) -> impl Iterator<Item = &'t str> + use<'t> {
         let whole = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
         let shown = if whole == text { text } else { text.strip_suffix(&*self.held_back(ids)).unwrap_or(whole) };
-        [text, whole, shown].into_iter().flat_map(|text| [Some(text), text.strip_prefix(' ')]).flatten()
+        let has_space = self.puts_space(ids, text);
+        let spelled = move |text: &'t str| [Some(text), text.strip_prefix(' ').filter(|_| has_space)];
+        [text, whole, shown].into_iter().flat_map(spelled).flatten()
+    }
+
+    /// Whether the space before this text is the decoder's, and not the first token's.
+    fn puts_space(&self, ids: &[TokenId], text: &str) -> bool {
+        let decoded = || self.tokenizer.decode(ids, false);
+        text.starts_with(' ') && decoded().is_ok_and(|decoded| !decoded.starts_with(' '))
     }
 
     /// The text of the last tokens, if they end within a character.

@@ -34,6 +34,11 @@ impl MaxOutLen {
         Self::new(row.get(COLUMN).filter(|_| is_input)).at(Place::column(COLUMN))
     }
 
+    /// The limit of a conversation's record, as JSON.
+    pub(crate) fn of_json(json: &str) -> Result<Option<u64>> {
+        limit(&Value::from_json(json)?).at(Place::column(COLUMN))
+    }
+
     fn new(value: Option<&Value>) -> Result<Self> {
         Ok(match value {
             None => Self::Unset,

@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::conversation::{Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, source_of};
+use crate::dataset::MaxOutLen;
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{layout_would_be_lost, parse_error, refused, variables_would_be_lost};
 use crate::dataset::records::reads_for::ReadsFor;
@@ -45,7 +46,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Chosen => answered(keys, "chosen", Some("rejected")),
         InputFormat::Rejected => answered(keys, "rejected", Some("chosen")),
     }?;
-    let max_out_len = keys.get("max_out_len")?;
+    let max_out_len = keys.raw("max_out_len").map_or(Ok(None), MaxOutLen::of_json)?;
     let mut record = Record { id, max_out_len, tools: tools.or(record.tools), ..record };
     let is_chat = matches!(format, InputFormat::Messages | InputFormat::Sharegpt);
     for kind in MediaKind::ALL {
