@@ -10,12 +10,11 @@ use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
 use crate::source::{Source, names, nothing_in};
-use crate::{flags, setup};
-use metatok::answers::ModelAnswers;
+use crate::{earlier_answers, flags, setup};
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::error::{At, Error, ErrorKind, Result, counted};
-use metatok::input::{Input, each_record};
+use metatok::input::each_record;
 use metatok::prepared::{ChosenPrompt, PreparedDataset, PromptChoice};
 use metatok::view::{TerminalOptions, View};
 
@@ -113,10 +112,7 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
 
 /// The prompt of the selected row.
 fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<ChosenPrompt> {
-    let (strip_thoughts, longest) = (args.input.strip_thoughts, args.input.read.max_line_bytes);
-    let run_id = args.input.run_id.run_id.as_deref();
-    let read = |path| ModelAnswers::read(Input::open(path)?, run_id, strip_thoughts, longest);
-    let answers = args.answers.answers.as_deref().map(read).transpose()?;
+    let answers = earlier_answers::read(&args.answers, &args.input, Some(dataset))?;
     let choice =
         PromptChoice { row: args.prompt, label: args.label.as_deref(), turn: args.turn, answers: answers.as_ref() };
     let chosen = dataset.choose_prompt(builder, line.into(), &choice)?;

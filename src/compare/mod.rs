@@ -144,12 +144,10 @@ impl AnswerComparer {
         if a.token_ids.is_some() && b.token_ids.is_some() {
             return compare(answers);
         }
-        if let Some((a, b)) = a.as_said().zip(b.as_said()) {
-            let without_thoughts = a.after_thoughts(&b).or_else(|| b.after_thoughts(&a).map(|[b, a]| [a, b]));
-            return without_thoughts.map_or_else(|| compare([&a, &b]), |[a, b]| compare([&a, &b]));
-        }
+        let said = a.as_said().zip(b.as_said());
+        let [a, b] = said.as_ref().map_or(answers, |(a, b)| [&**a, &**b]);
         let without_thoughts = a.after_thoughts(b).or_else(|| b.after_thoughts(a).map(|[b, a]| [a, b]));
-        let [a, b] = without_thoughts.as_ref().map_or(answers, |[a, b]| [a, b]);
+        let [a, b] = without_thoughts.as_ref().map_or([a, b], |[a, b]| [a, b]);
         compare([&self.as_spelled(a, &b.text), &self.as_spelled(b, &a.text)])
     }
 

@@ -41,6 +41,11 @@ impl<'t> Code<'t> {
         self.starts[at]
     }
 
+    /// Where the keyword of a statement is: behind the sign that takes away the blanks of the text before the tag.
+    pub(super) fn keyword_place(&self) -> usize {
+        usize::from(matches!(self.sign(0), Some('-' | '+')))
+    }
+
     pub(super) fn places(&self) -> std::ops::Range<usize> {
         0..self.tokens.len()
     }

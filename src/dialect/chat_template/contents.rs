@@ -91,8 +91,7 @@ fn is_operand(code: &Code<'_>, at: usize) -> bool {
 fn is_known_statement(code: &Code<'_>) -> bool {
     const KNOWN: &str = "break call continue do elif else endcall endfor endgeneration \
                          endif endmacro endset endwith for generation if macro set with";
-    // Blanks of the text around a tag are taken away by a sign before the statement.
-    let first = usize::from(matches!(code.sign(0), Some('-' | '+')));
+    let first = code.keyword_place();
     let Some(statement) = code.word(first).filter(|word| is_in(KNOWN, word)) else { return false };
     let names_no_list = || code.places().all(|at| code.word(at).is_none_or(|word| !is_list_name(word)));
     match statement {
@@ -144,7 +143,8 @@ fn is_in(words: &str, word: &str) -> bool {
     words.split(' ').any(|known| known == word)
 }
 
-fn is_number(word: &str) -> bool {
+/// Whether a word is a whole number.
+pub(super) fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 

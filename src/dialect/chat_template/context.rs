@@ -81,7 +81,6 @@ impl<'c> Chat<'c> {
         now: Option<DateTime>,
         marking: Option<Marking<'_>>,
     ) -> Result<Value> {
-        self.check_tools(template)?;
         let values = |owner| Values { owner: marking.map(|marking| (owner, marking)) };
         let mut variables = Dict(Vec::with_capacity(12));
         let messages = self.messages.iter().enumerate();
@@ -117,11 +116,14 @@ impl<'c> Chat<'c> {
         Ok(Value::from_object(variables))
     }
 
-    /// Kimi's tokenizer gives the template of newer models the tools in TypeScript, too.
-    fn check_tools(self, template: &ChatTemplate) -> Result<()> {
+    /// Kimi's tokenizer gives the template of newer models the tools in TypeScript, too. `reads` tells what it reads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conversation`] if nobody gives it this text.
+    pub(super) fn check_tools(self, template: &ChatTemplate, reads: impl Fn(&str) -> bool) -> Result<()> {
         let is_given =
             || template.kwargs.contains_key(TOOLS_TEXT) || self.kwargs.is_some_and(|own| own.contains_key(TOOLS_TEXT));
-        if self.tools.is_none() || !template.sorts_tools || !template.mentions(TOOLS_TEXT) || is_given() {
+        if self.tools.is_none() || !template.sorts_tools || !reads(TOOLS_TEXT) || is_given() {
             return Ok(());
         }
         let what = format!(

@@ -104,7 +104,7 @@ impl ChatTemplate {
 
     /// Whether it makes other letters of texts, such as small ones.
     pub(crate) fn changes_case(&self) -> bool {
-        self.sources().any(|source| seeking::changes_case(source))
+        seeking::CHANGES_CASE.iter().any(|name| self.mentions(name))
     }
 
     /// Whether all that it looks for in contents, and all numbers that it compares with, stand in its code.
@@ -114,8 +114,7 @@ impl ChatTemplate {
 
     /// The whole numbers in its code, each once. Those that are too high are the highest.
     pub(crate) fn numbers(&self) -> BTreeSet<usize> {
-        let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
-        let words = self.sources().flat_map(|source| contents::names(source)).filter(is_number);
+        let words = self.sources().flat_map(|source| contents::names(source)).filter(|word| contents::is_number(word));
         words.map(|word| word.parse().unwrap_or(usize::MAX)).collect()
     }
 

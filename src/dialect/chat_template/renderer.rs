@@ -121,6 +121,7 @@ impl ChatTemplateRenderer {
     }
 
     fn plain(&self, chat: Chat<'_>, now: Option<DateTime>) -> Result<String> {
+        chat.check_tools(&self.template, |name| self.compiled.reads(name))?;
         let way_out = || hard_to_write(chat);
         self.compiled.render(chat.variables(&self.template, now, None)?, chat.tools.is_some(), way_out)
     }

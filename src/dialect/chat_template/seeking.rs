@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::conversation::is_space;
 use crate::dialect::chat_template::code::{Code, codes, unescaped};
+use crate::dialect::chat_template::contents::is_number;
 use crate::dialect::chat_template::lists::is_list_name;
 
 /// Methods and filters that look for their arguments in a text.
@@ -29,7 +30,7 @@ const SEEKING: [&str; 18] = [
 ];
 
 /// Methods and filters that make other letters of a text.
-const CHANGES_CASE: [&str; 6] = ["capitalize", "casefold", "lower", "swapcase", "title", "upper"];
+pub(super) const CHANGES_CASE: [&str; 6] = ["capitalize", "casefold", "lower", "swapcase", "title", "upper"];
 
 /// The names that a template may look for in contents, without the blanks around them: not those of roles and keys.
 pub(super) fn names(source: &str) -> Vec<String> {
@@ -49,11 +50,6 @@ pub(super) fn names(source: &str) -> Vec<String> {
     names
 }
 
-/// Whether a template makes other letters of a text.
-pub(super) fn changes_case(source: &str) -> bool {
-    codes(source).any(|code| code.words().any(|word| CHANGES_CASE.contains(&word)))
-}
-
 /// Whether all that a template looks for in contents, and all numbers that it compares with, stand in its code.
 pub(super) fn are_told(source: &str) -> bool {
     let elements = elements(source);
@@ -61,8 +57,8 @@ pub(super) fn are_told(source: &str) -> bool {
 }
 
 fn is_told(code: &Code<'_>, at: usize, elements: &BTreeSet<&str>) -> bool {
-    let is_number = code.word(at).is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    let is_worked_out = matches!(code.sign(at), Some('*' | '/')) || is_number && !code.word(at).is_some_and(is_whole);
+    let is_odd_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && !is_number(word);
+    let is_worked_out = matches!(code.sign(at), Some('*' | '/')) || code.word(at).is_some_and(is_odd_number);
     !(is_worked_out || seeks_other(code, at) || compares_joined(code, at) || is_other_in_text(code, at, elements))
 }
 
@@ -88,7 +84,7 @@ fn is_joined(code: &Code<'_>, at: usize) -> bool {
 
 /// Whether an `in` here looks for what may be anything, in what may be a text.
 fn is_other_in_text(code: &Code<'_>, at: usize, elements: &BTreeSet<&str>) -> bool {
-    let first = usize::from(matches!(code.sign(0), Some('-' | '+')));
+    let first = code.keyword_place();
     let is_of_loop = || code.word(first) == Some("for") && (0..at).all(|before| code.word(before) != Some("in"));
     if code.word(at) != Some("in") || is_of_loop() {
         return false;
@@ -162,7 +158,7 @@ fn chain<'t>(code: &Code<'t>, at: usize) -> (Option<&'t str>, Option<&'t str>) {
 fn elements(source: &str) -> BTreeSet<&str> {
     let (mut elements, mut others) = (BTreeSet::new(), BTreeSet::new());
     for code in codes(source) {
-        let first = usize::from(matches!(code.sign(0), Some('-' | '+')));
+        let first = code.keyword_place();
         let keyword = |word: &str| code.places().find(|at| code.word(*at) == Some(word));
         match (code.is_statement, code.word(first)) {
             (true, Some("for")) => {
@@ -180,10 +176,6 @@ fn elements(source: &str) -> BTreeSet<&str> {
         }
     }
     elements.difference(&others).copied().collect()
-}
-
-fn is_whole(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
