@@ -44,7 +44,7 @@ fn ids_are_those_of_the_reference() {
         read_much(&subject, &characters, budget);
     }
     let emoji = ["digits, and entries that no text is", "digits twice, and entries that no text is"];
-    for made in ["demo", "Metaspace, first"].into_iter().chain(emoji) {
+    for made in ["demo", "Metaspace, first", "Metaspace, always", "Metaspace, never"].into_iter().chain(emoji) {
         read_much(subjects::subject(made), &characters, budget);
     }
 }

@@ -163,8 +163,15 @@ fn synthetic() -> Vec<TokenizerFiles> {
     let words = SENTENCE_PIECES.clone();
     for scheme in ["first", "always", "never"] {
         let mut json = words.clone();
-        json["pre_tokenizer"] =
-            json!({ "type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": scheme == "always" });
+        let step = json!({ "type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme });
+        json["pre_tokenizer"] = match scheme {
+            // Text is cut unless `split` says otherwise.
+            "always" => json!({ "type": "Sequence", "pretokenizers": [step] }),
+            _ => step,
+        };
+        if scheme != "always" {
+            json["pre_tokenizer"]["split"] = json!(scheme == "never");
+        }
         push_added(&mut json, &[("<h>", &["normalized"])]);
         all.push(files(&format!("Metaspace, {scheme}"), &json));
     }

@@ -177,6 +177,8 @@ fn which_library_loads_what() {
     for (name, library) in [
         ("demo", "metatok"),
         ("Metaspace, first", "metatok"),
+        ("Metaspace, always", "metatok"),
+        ("Metaspace, never", "metatok"),
         ("byte fallback without <0x09>", "metatok"),
         ("byte fallback without <0xA9>", "classic"),
         ("a prefix space by bytes", "classic"),

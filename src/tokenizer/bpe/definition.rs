@@ -42,10 +42,16 @@ enum Reach {
 const BYTES: &[u8] = b"bytes";
 
 impl Found {
-    fn find(vocabulary: &Vocabulary, symbols: &Symbols, merges: &Merges, ignore_merges: bool) -> Option<Self> {
+    fn find(
+        vocabulary: &Vocabulary,
+        symbols: &Symbols,
+        merges: &Merges,
+        ignore_merges: bool,
+        spaces: &Spaces,
+    ) -> Option<Self> {
         let reach = match symbols {
             Symbols::Bytes(_) => Reach::Bytes(Atoms::new(vocabulary, symbols, merges)),
-            Symbols::Characters(_) => Reach::Characters(Seams::new(vocabulary)?),
+            Symbols::Characters(_) => Reach::Characters(Seams::new(vocabulary, spaces.split)?),
         };
         let long_words = if ignore_merges { LongWords::new(vocabulary, symbols) } else { LongWords::default() };
         Some(Self { words: find_words(vocabulary, symbols, merges, ignore_merges)?, long_words, reach })
@@ -122,14 +128,14 @@ impl Bpe {
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
         let is_byte_level = model["byte_fallback"] != true;
         let known = match is_byte_level {
-            true => Cuts::of(pre_tokenizer).map(|cuts| (Some(cuts), (Prefix::Never, false))),
-            false => prefix(normalizer, pre_tokenizer).map(|prefix| (None, prefix)),
+            true => Cuts::of(pre_tokenizer).map(|cuts| (Some(cuts), Spaces::ORDINARY)),
+            false => Spaces::of(normalizer, pre_tokenizer).map(|spaces| (None, spaces)),
         };
-        let (cuts, (prefix, marks)) = known.ok_or_else(|| unsupported("the pre-tokenizer"))?;
+        let (cuts, spaces) = known.ok_or_else(|| unsupported("the pre-tokenizer"))?;
         let normalizer = match is_byte_level {
             true if normalizer["normalizers"].as_array().is_some_and(Vec::is_empty) => Normalizer::None,
             true => Normalizer::of_bytes(read(normalizer, "normalizer")?),
-            false if marks => Normalizer::MarksSpaces { prepends: prefix == Prefix::Always },
+            false if spaces.marked => Normalizer::MarksSpaces { prepends: spaces.prefix == Prefix::Always },
             false => Normalizer::None,
         };
         let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
@@ -144,7 +150,7 @@ impl Bpe {
         let Tables { vocabulary, merges, found } = tables()?;
         let symbols = if is_byte_level { Symbols::of_bytes(&vocabulary) } else { Symbols::of_characters(&vocabulary) };
         let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
-        let found = found.or_else(|| Found::find(&vocabulary, &symbols, &merges, ignore_merges));
+        let found = found.or_else(|| Found::find(&vocabulary, &symbols, &merges, ignore_merges, &spaces));
         let Found { words, long_words, reach } = found.ok_or_else(|| unsupported("a merge of tokens for bytes"))?;
         let cutting = match (cuts, reach) {
             (Some(cuts), Reach::Bytes(atoms)) => Cutting::Words(cuts, atoms),
@@ -152,7 +158,7 @@ impl Bpe {
             _ => return Err(unsupported("what was kept of the vocabulary")),
         };
         let model = Model { vocabulary, words, long_words, merges, symbols, cutting, ignore_merges };
-        Ok(Self { model, normalizer, prefix, decoder, special_tokens })
+        Ok(Self { model, normalizer, prefix: spaces.prefix, decoder, special_tokens })
     }
 }
 
@@ -203,48 +209,73 @@ fn merges(merges: &Value, vocabulary: &Vocabulary) -> Result<Merges> {
     Merges::new(&all).ok_or_else(|| unsupported("so long a list of merges"))
 }
 
-/// Where a character-level vocabulary has meta spaces before text, and whether its normalizer makes them of spaces; none
-/// if spaces are not just meta spaces.
-fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<(Prefix, bool)> {
-    let is_meta_space = |value: &Value| value == "▁";
-    let is_space = |step: &Value| step["pattern"]["String"] == " ";
-    let steps = match normalizer["type"].as_str() {
-        // Libraries guess the kind of a normalizer that does not name it.
-        None if !normalizer.is_null() => return None,
-        None => &[][..],
-        Some("Sequence") => normalizer["normalizers"].as_array()?.as_slice(),
-        Some(_) => std::slice::from_ref(normalizer),
-    };
-    let (prepends, replaces) = match steps {
-        [first, rest @ ..] if first["type"] == "Prepend" && is_meta_space(&first["prepend"]) => (true, rest),
-        steps => (false, steps),
-    };
-    let marks = match replaces {
-        [] => false,
-        [step] if step["type"] == "Replace" && is_space(step) && is_meta_space(&step["content"]) => true,
-        _ => return None,
-    };
-    let of_normalizer = if prepends { Prefix::Always } else { Prefix::Never };
-    let prefix = match pre_tokenizer["type"].as_str() {
-        None if marks && pre_tokenizer.is_null() => of_normalizer,
-        // There are no spaces left to split at.
-        Some("Split") if marks && is_space(pre_tokenizer) && pre_tokenizer["invert"] != true => of_normalizer,
-        Some("Metaspace") if !prepends => metaspace(pre_tokenizer.as_object()?)?,
-        _ => return None,
-    };
-    Some((prefix, marks))
+/// What happens to the spaces of a text.
+struct Spaces {
+    prefix: Prefix,
+    /// Whether the normalizer makes meta spaces of them.
+    marked: bool,
+    /// Whether the text is cut before each of them.
+    split: bool,
 }
 
-fn metaspace(step: &Map<String, Value>) -> Option<Prefix> {
-    let is = |key: &str, value: &Value| step.get(key).unwrap_or(&Value::Null) == value;
-    if !is("replacement", &"▁".into()) || !is("split", &false.into()) {
+impl Spaces {
+    /// Of a byte-level vocabulary.
+    const ORDINARY: Self = Self { prefix: Prefix::Never, marked: false, split: false };
+
+    /// Of a character-level vocabulary; none if spaces are not just meta spaces.
+    fn of(normalizer: &Value, pre_tokenizer: &Value) -> Option<Self> {
+        let is_meta_space = |value: &Value| value == "▁";
+        let is_space = |step: &Value| step["pattern"]["String"] == " ";
+        let steps = match normalizer["type"].as_str() {
+            // Libraries guess the kind of a normalizer that does not name it.
+            None if !normalizer.is_null() => return None,
+            None => &[][..],
+            Some("Sequence") => normalizer["normalizers"].as_array()?.as_slice(),
+            Some(_) => std::slice::from_ref(normalizer),
+        };
+        let (prepends, replaces) = match steps {
+            [first, rest @ ..] if first["type"] == "Prepend" && is_meta_space(&first["prepend"]) => (true, rest),
+            steps => (false, steps),
+        };
+        let marked = match replaces {
+            [] => false,
+            [step] if step["type"] == "Replace" && is_space(step) && is_meta_space(&step["content"]) => true,
+            _ => return None,
+        };
+        let pre_tokenizer = match pre_tokenizer["pretokenizers"].as_array().map(Vec::as_slice) {
+            Some([only]) if pre_tokenizer["type"] == "Sequence" => only,
+            _ => pre_tokenizer,
+        };
+        let of_normalizer = if prepends { Prefix::Always } else { Prefix::Never };
+        let (prefix, split) = match pre_tokenizer["type"].as_str() {
+            None if marked && pre_tokenizer.is_null() => (of_normalizer, false),
+            // There are no spaces left to split at.
+            Some("Split") if marked && is_space(pre_tokenizer) && pre_tokenizer["invert"] != true => {
+                (of_normalizer, false)
+            }
+            Some("Metaspace") if !prepends => metaspace(pre_tokenizer.as_object()?)?,
+            _ => return None,
+        };
+        Some(Self { prefix, marked, split })
+    }
+}
+
+/// Where this step puts a meta space before text, and whether it cuts.
+fn metaspace(step: &Map<String, Value>) -> Option<(Prefix, bool)> {
+    let key = |key: &str| step.get(key).unwrap_or(&Value::Null);
+    if key("replacement") != "▁" {
         return None;
     }
-    let scheme = step.get("prepend_scheme").and_then(Value::as_str).unwrap_or("always");
-    match (scheme, step.get("add_prefix_space").and_then(Value::as_bool)) {
-        ("never", _) => Some(Prefix::Never),
-        ("always", None | Some(true)) => Some(Prefix::IfMissing),
-        ("first", None | Some(true)) => Some(Prefix::IfMissingAtStart),
-        _ => None,
-    }
+    let scheme = key("prepend_scheme").as_str().unwrap_or("always");
+    let prefix = match (scheme, key("add_prefix_space").as_bool()) {
+        ("never", _) => Prefix::Never,
+        ("always", None | Some(true)) => Prefix::IfMissing,
+        ("first", None | Some(true)) => Prefix::IfMissingAtStart,
+        _ => return None,
+    };
+    let split = match key("split") {
+        Value::Null => true,
+        split => split.as_bool()?,
+    };
+    Some((prefix, split))
 }

@@ -140,6 +140,7 @@ proptest! {
         drawn in prop::collection::vec((0..60_usize, 0..60_usize), 1..40),
         trades in prop::collection::vec((0..60_usize, 0..60_usize), 0..4),
         text in "[ab ▁\n中文é🎉]{1,30}",
+        splits: bool,
     ) {
         let mut vocabulary = Vocabulary::with_capacity(300, 2000);
         (0..=255_u8).zip(0..).for_each(|(byte, id)| vocabulary.insert(&format!("<0x{byte:02X}>"), id));
@@ -148,11 +149,21 @@ proptest! {
         let merges = merged(&mut vocabulary, (256..256 + known.len() as TokenId).collect(), &drawn, &trades);
         let symbols = Symbols::of_characters(&vocabulary).expect("it has all bytes");
         let words = find_words(&vocabulary, &symbols, &merges, false).expect("no text is twice");
-        let cutting = Cutting::Seams(Seams::new(&vocabulary).expect("no tokens for bytes are merged"));
+        let cutting = Cutting::Seams(Seams::new(&vocabulary, splits).expect("no tokens for bytes are merged"));
         let long_words = LongWords::default();
         let encoder = Model { vocabulary, merges, symbols, cutting, words, long_words, ignore_merges: false };
-        prop_assert_eq!(encoded(&encoder, &text), merged_at_once(&encoder, &text));
         let marked = text.replace(' ', META_SPACE.encode_utf8(&mut [0; 4]));
-        prop_assert_eq!(encoded(&encoder, &marked), merged_at_once(&encoder, &text));
+        let expected = match splits {
+            // The first part is empty if the text begins with a space.
+            true => {
+                let (first, others) = marked.split_once(META_SPACE).map_or((&*marked, None), |(first, others)| (first, Some(others)));
+                let words = others.into_iter().flat_map(|others| others.split(META_SPACE));
+                let parts = words.map(|word| format!("{META_SPACE}{word}"));
+                std::iter::once(first.to_owned()).chain(parts).flat_map(|part| merged_at_once(&encoder, &part)).collect()
+            }
+            false => merged_at_once(&encoder, &text),
+        };
+        prop_assert_eq!(encoded(&encoder, &text), &expected[..]);
+        prop_assert_eq!(encoded(&encoder, &marked), expected);
     }
 }

@@ -38,6 +38,13 @@ impl Pairs {
         }
     }
 
+    /// Forgets the pairs of a character of ASCII before this one.
+    pub(crate) fn remove_ascii_before(&mut self, right: char) {
+        if let Some((word, bit)) = ascii_place(right) {
+            self.ascii.iter_mut().for_each(|own| own[word] &= !bit);
+        }
+    }
+
     /// Whether an entry may have these characters side by side.
     #[inline]
     pub(crate) fn may_have(&self, left: char, right: char) -> bool {
