@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, Field, FieldRef, Schema};
+use metatok::dataset::prompter::MaxOutLen;
 use metatok::dataset::records::companions;
 use metatok::error::{At, ErrorKind, Place};
 use metatok::{Error, Result};
@@ -85,18 +86,12 @@ impl<'a> TableRows<'a> {
         place: impl Display,
     ) -> Result<Said> {
         let own = match &mut self.max_out_len {
-            Some(values) => values.json(row)?.map(tokens).transpose().at(Place::column(MAX_OUT_LEN))?,
+            Some(values) => values.json(row)?.map_or(Ok(None), MaxOutLen::of_json)?,
             None => None,
         };
         let said = self.conversations.conversation(row, reader, place)?;
         Ok(Said { max_out_len: own.or(said.max_out_len).or(max_out_len), ..said })
     }
-}
-
-fn tokens(json: &str) -> Result<u64> {
-    // Libraries make floats of whole numbers with gaps.
-    let number = json.strip_suffix(".0").unwrap_or(json).parse().ok().filter(|number| i64::try_from(*number).is_ok());
-    number.ok_or_else(|| ErrorKind::Conversation(format!("{json} is not a number of tokens")).into())
 }
 
 /// The ids of a batch's rows, and which of them are the rows' own.

@@ -143,6 +143,16 @@ def test_a_table_says_how_long_each_answer_may_be(builder: PromptBuilder, keep: 
     assert [len(ids) for ids in built["input_ids"].to_pylist()] == [40, 45, 30]
 
 
+@pytest.mark.parametrize("limits", [[7.0, None, 0.0], ["7", "", "0"], [7, None, 0]])
+def test_a_limit_of_a_row_is_read_as_in_files(builder: PromptBuilder, limits: list[Any]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    built = pa.table(builder.build_arrow(pa.table({"messages": [HI] * 3, "max_out_len": limits})))
+    assert built["max_out_len"].to_pylist() == [7, None, None]
+    rows = [{"messages": HI, "max_out_len": limit} for limit in limits]
+    requests = builder.requests(rows, "llama-cpp", max_out_len=9)
+    assert [request["n_predict"] for request in requests] == [7, 9, 9]
+
+
 @pytest.mark.parametrize("wrong", [-1, 2.5, "x"])
 @pytest.mark.parametrize("chunks", [1, 2])
 def test_a_limit_of_a_row_is_a_number_of_tokens(builder: PromptBuilder, wrong: Any, chunks: int) -> None:

@@ -34,8 +34,11 @@ impl MaxOutLen {
         Self::new(row.get(COLUMN).filter(|_| is_input)).at(Place::column(COLUMN))
     }
 
-    /// The limit of a conversation's record, as JSON.
-    pub(crate) fn of_json(json: &str) -> Result<Option<u64>> {
+    /// The limit of a conversation's record, as JSON: a number above zero, also as text; none for null, `""` and 0.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Row`] for anything else.
+    pub fn of_json(json: &str) -> Result<Option<u64>> {
         limit(&Value::from_json(json)?).at(Place::column(COLUMN))
     }
 
@@ -92,10 +95,11 @@ fn limit(value: &Value) -> Result<Option<u64>> {
         Value::Text(text) if text.is_empty() => return Ok(None),
         Value::Int(digits) => digits.parse().ok(),
         Value::Text(text) => text.trim().parse().ok(),
-        Value::Float(number) if number.fract() == 0.0 && (0.0..9e15).contains(number) => Some(*number as u64),
+        Value::Float(number) if number.fract() == 0.0 && (0.0..9e15).contains(number) => Some(*number as i64),
         _ => None,
     };
-    match number {
+    // Tables have numbers with a sign.
+    match number.and_then(|number| u64::try_from(number).ok()) {
         Some(0) => Ok(None),
         Some(number) => Ok(Some(number)),
         None => {

@@ -72,6 +72,7 @@ impl Dialogue {
 
 fn mark(section: Section, items: &[Item], list: &mut Vec<Item>) {
     let marker = |opens| Item::Marker(Marker { section, opens, has_extra_keys: false });
+    list.reserve(items.len() + 2);
     list.push(marker(true));
     list.extend_from_slice(items);
     list.push(marker(false));
