@@ -132,7 +132,7 @@ class Builder:
         model: str | None,
         model_text: str | None,
         tokenizer: str | Tokenizer | None,
-        chat_template: tuple[str | None, str | None] | None,
+        chat_template: tuple[str, str | None, bool] | None,
         conversation_template: str | None,
         template_kwargs: Mapping[str, Any] | None,
         options: Mapping[str, Any],

@@ -87,13 +87,13 @@ class PromptBuilder(Building):
         else:
             loaded = _loaded(tokenizer)
         is_object = isinstance(loaded, _metatok.Tokenizer) and not isinstance(tokenizer, Tokenizer)
-        template: tuple[str | None, str | None] | None = None
+        template: tuple[str, str | None, bool] | None = None
         if chat_template is not None:
             name = os.fspath(chat_template)
-            template = (named_chat_template(tokenizer, name) if is_object else name), None
+            template = (named_chat_template(tokenizer, name) if is_object else name), None, False
         is_named = model is not None or meta_template is not None or template is not None or conversation_template
         if not is_named and is_object:
-            template = chat_template_of(tokenizer)
+            template = *chat_template_of(tokenizer), True
         self._core = _metatok.Builder.open(
             None if model is None else os.fspath(model),
             None if meta_template is None else _json.text(meta_template, "meta_template"),

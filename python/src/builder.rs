@@ -60,7 +60,8 @@ impl Builder {
         Self::of(py, recipe, tokenizer)
     }
 
-    /// Of what a person names. A tokenizer is one, or its name.
+    /// Of what a person names. A tokenizer is one, or its name. A chat template is given with the one for tools, and
+    /// whether the tokenizer brings it.
     #[staticmethod]
     #[pyo3(signature = (model, model_text, tokenizer, chat_template, conversation_template, template_kwargs, options))]
     #[expect(clippy::too_many_arguments, reason = "they are those of the class in Python")]
@@ -69,7 +70,7 @@ impl Builder {
         model: Option<&str>,
         model_text: Option<String>,
         tokenizer: Option<&Bound<'_, PyAny>>,
-        chat_template: Option<(Option<&str>, Option<String>)>,
+        chat_template: Option<(&str, Option<String>, bool)>,
         conversation_template: Option<String>,
         template_kwargs: Option<&Bound<'_, PyAny>>,
         options: &Bound<'_, PyAny>,
@@ -85,7 +86,6 @@ impl Builder {
             None => None,
         };
         let options = to_json(options)?;
-        let (chat_template, tool_use) = chat_template.unwrap_or_default();
         let model = match model_text {
             Some(text) => Some(Model::parse("meta_template.json", text.as_bytes()).or_raise(py)?),
             None => model.map(Model::load).transpose().or_raise(py)?,
@@ -94,7 +94,7 @@ impl Builder {
             model,
             tokenizer: name.as_deref(),
             conversation_template: conversation_template.as_deref(),
-            chat_template,
+            chat_template: chat_template.as_ref().map(|(source, ..)| *source),
             template_kwargs: template_kwargs.as_ref(),
         };
         let (mut model, tokenizer) = match loaded {
@@ -104,8 +104,8 @@ impl Builder {
                 (model, Py::new(py, Tokenizer::of(tokenizer))?)
             }
         };
-        if let (Some(template), Some(tool_use)) = (&mut model.chat_template, tool_use) {
-            template.tool_use = Some(tool_use);
+        if let (Some(template), Some((_, tool_use, true))) = (&mut model.chat_template, chat_template) {
+            (template.tool_use, template.is_own) = (tool_use, true);
         }
         Self::of(py, Recipe::new(model, options), tokenizer)
     }

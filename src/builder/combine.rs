@@ -1,5 +1,6 @@
 //! A builder of its parts: a model or a format of your own, a tokenizer, and options.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -52,7 +53,8 @@ impl PromptBuilder {
                 ContentTrust::Data => renderer.reserving_text(),
                 ContentTrust::Trusted => renderer.trusting_content(),
             };
-            let warnings = template.unread_variables().map(unread_variable).collect();
+            let unread = template.unread_variables().map(unread_variable);
+            let warnings = unread.chain(unknown_tokens(&template.unknown_tokens(&tokenizer)?)).collect();
             return Self::with_warnings(Box::new(renderer), model, tokenizer, options, warnings);
         }
         model.check_gives_ids()?;
@@ -210,6 +212,23 @@ impl PromptBuilder {
     pub fn demo() -> Result<Self> {
         Self::load("demo")
     }
+}
+
+/// A chat template may be of another tokenizer.
+fn unknown_tokens(unknown: &BTreeSet<&str>) -> Option<Warning> {
+    const LISTED: usize = 3;
+    if unknown.is_empty() {
+        return None;
+    }
+    let listed: Vec<String> = unknown.iter().take(LISTED).map(|token| format!("{token:?}")).collect();
+    let more = match unknown.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (listed, they) = (listed.join(", "), if unknown.len() == 1 { "is no token" } else { "are no tokens" });
+    let what = format!("the chat template has {listed}{more}, which {they} of this tokenizer but ordinary text");
+    let way_out = way_out!["use the tokenizer that the template was made for"];
+    Some(Warning::new("unknown-control-token", what).with_way_out(way_out))
 }
 
 /// A variable may be misspelt.

@@ -22,6 +22,7 @@ mod charsmap;
 mod classic;
 mod compiled;
 mod composed;
+mod control_like;
 mod cut;
 mod decode;
 mod definition;

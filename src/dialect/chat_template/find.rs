@@ -35,7 +35,8 @@ impl ChatTemplate {
         let Some(source) = files.named(DEFAULT)? else { return files.check_unnamed().map(|()| None) };
         let tool_use = files.named(TOOL_USE)?;
         let (name, sorts_tools) = (files.name.clone(), sorts_tools(&files.config));
-        Ok(Some(Self { tool_use, special_tokens: files.special_tokens, sorts_tools, ..Self::new(name, source) }))
+        let special_tokens = files.special_tokens;
+        Ok(Some(Self { tool_use, special_tokens, is_own: true, sorts_tools, ..Self::new(name, source) }))
     }
 
     /// A chat template by name: a file of Jinja, or one of the tokenizer's templates.
@@ -45,15 +46,16 @@ impl ChatTemplate {
     pub fn load(name: &str, tokenizer: &str) -> Result<Self> {
         let files = Files::of(tokenizer)?;
         let path = Path::new(name);
-        let source = match path.is_file() {
-            true => {
+        let is_own = !path.is_file();
+        let source = match is_own {
+            true => files.named(name)?.ok_or_else(|| files.not_found(name))?,
+            false => {
                 let bytes = std::fs::read(path).at(Place::file(name))?;
                 text(bytes).at(Place::file(name))?
             }
-            false => files.named(name)?.ok_or_else(|| files.not_found(name))?,
         };
         let sorts_tools = sorts_tools(&files.config);
-        Ok(Self { special_tokens: files.special_tokens, sorts_tools, ..Self::new(name, source) })
+        Ok(Self { special_tokens: files.special_tokens, is_own, sorts_tools, ..Self::new(name, source) })
     }
 
     /// With the special tokens of a tokenizer, which the template may name, and with its way to give tools.

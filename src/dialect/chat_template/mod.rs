@@ -50,6 +50,9 @@ use serde_json::{Map, Value};
 
 pub use renderer::ChatTemplateRenderer;
 
+use crate::error::Result;
+use crate::tokenizer::Tokenizer;
+
 /// A chat template, before a tokenizer is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -65,6 +68,8 @@ pub struct ChatTemplate {
     pub special_tokens: BTreeMap<String, String>,
     /// Further variables, such as `enable_thinking`.
     pub kwargs: Map<String, Value>,
+    /// Whether the tokenizer brings it, so that what it names need not be tokens: some models have learned it as text.
+    pub is_own: bool,
     /// Whether the keys in tools are sorted before it is rendered, as by Kimi's own tokenizer (`TikTokenTokenizer`).
     pub sorts_tools: bool,
     /// The time that it writes, such as `2026-01-31T12:00:00`, if not the local time when it is rendered.
@@ -85,6 +90,23 @@ impl ChatTemplate {
     /// The names in `kwargs` that stand nowhere in its code.
     pub(crate) fn unread_variables(&self) -> impl Iterator<Item = &str> {
         self.kwargs.keys().map(String::as_str).filter(|name| !self.mentions(name))
+    }
+
+    /// What looks like a control token in it, such as `<|im_end|>`, and is none of this tokenizer; nothing if it
+    /// [`is_own`](Self::is_own).
+    pub(crate) fn unknown_tokens(&self, tokenizer: &Tokenizer) -> Result<BTreeSet<&str>> {
+        if self.is_own {
+            return Ok(BTreeSet::new());
+        }
+        // Tags without bars are often plain text, and `<|' + role + '|>` is not all of a token.
+        let name =
+            |look: &str| look.strip_prefix(['<'])?.strip_prefix(['|', '｜'])?.strip_suffix('>').map(str::to_owned);
+        let is_one = |look: &&str| {
+            name(look).is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || "_-.▁|｜".contains(c)))
+        };
+        let unknown =
+            self.sources().map(|source| tokenizer.unknown_control_tokens(source)).collect::<Result<Vec<_>>>()?;
+        Ok(unknown.into_iter().flatten().filter(is_one).collect())
     }
 
     /// Whether a name stands in its code.
