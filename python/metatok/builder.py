@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from metatok import _json, _metatok
@@ -185,14 +185,36 @@ class PromptBuilder(Building):
         """
         return Stream(self, include_stop=include_stop, skip_special_tokens=skip_special_tokens)
 
-    def dialogue(self, *, strip_thoughts: bool = False, **budget: Unpack[Limits]) -> Dialogue:
+    def dialogue(
+        self,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        headroom: int = 0,
+        strip_thoughts: bool = False,
+        **budget: Unpack[Limits],
+    ) -> Dialogue:
         """A dialogue that grows turn by turn.
 
         Args:
+            tools: Descriptions of tools, as in OpenAI's requests, which chat templates read.
+            documents: Documents, which chat templates read.
+            chat_template_kwargs: Variables of the chat template, such as ``enable_thinking``.
+            headroom: Whenever something is dropped, drops as much more that this many tokens stay free, if it can: the
+                next prompts then fit, and share their beginning.
             strip_thoughts: Whether a model's thoughts, up to ``</think>``, are left out of later prompts.
             budget: As for :meth:`build`.
         """
-        return Dialogue(self, strip_thoughts=strip_thoughts, **budget)
+        return Dialogue(
+            self,
+            tools=tools,
+            documents=documents,
+            chat_template_kwargs=chat_template_kwargs,
+            headroom=headroom,
+            strip_thoughts=strip_thoughts,
+            **budget,
+        )
 
     def view(self, conversation: object) -> View:
         """A prompt to look at, each token with its origin: a page in a notebook, text in a terminal."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from metatok import _metatok
 from metatok._limits import budget as limits_of
+from metatok._limits import whole
 from metatok.prompt import Prompt
 from metatok.tokenizer import _answer_ids
 
@@ -43,10 +44,22 @@ class Dialogue:
     """The messages that the last prompt dropped, so that it fits; no later one has them."""
 
     def __init__(
-        self, builder: PromptBuilder, *, strip_thoughts: bool = False, _core: Any = None, **budget: Any
+        self,
+        builder: PromptBuilder,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        headroom: int = 0,
+        strip_thoughts: bool = False,
+        _core: Any = None,
+        **budget: Any,
     ) -> None:
         self._builder = builder
-        self._core = _core or _metatok.Dialogue(builder._core, limits_of(budget), strip_thoughts)
+        given = {"tools": tools, "documents": documents, "chat_template_kwargs": chat_template_kwargs}
+        chat = {"messages": [], **{name: value for name, value in given.items() if value is not None}}
+        limits, headroom = limits_of(budget), whole("headroom", headroom)
+        self._core = _core or _metatok.Dialogue(builder._core, chat, limits, headroom, strip_thoughts)
         self.prefix_tokens, self.prefix_break, self.dropped = 0, None, []
 
     def push(self, role: str | Mapping[str, Any], content: str | None = None) -> None:
@@ -54,8 +67,7 @@ class Dialogue:
         self._core.push({"role": role, "content": content} if isinstance(role, str) else role)
 
     def pop(self) -> dict[str, Any] | None:
-        """Takes back the last message, for example one that :meth:`next_prompt` refuses; None if it was in a prompt, or is
-        the answer to one.
+        """Takes back the last message, for example one that :meth:`next_prompt` refuses; None if it was in a prompt.
 
         >>> import metatok
         >>> dialogue = metatok.PromptBuilder("demo").dialogue()
@@ -66,7 +78,10 @@ class Dialogue:
         return self._core.pop()
 
     def answer_ids(self, ids: Iterable[int]) -> None:
-        """Adds the model's answer as the engine's ids, up to the first stop id. A chat template is given their text.
+        """Adds the model's answer as the engine's ids, up to the first stop. A chat template is given their text.
+
+        The answer comes before messages that arrived after its prompt. A second answer to the same prompt replaces the
+        first.
 
         Raises:
             MetatokError: names an id that the tokenizer does not have.
@@ -74,7 +89,7 @@ class Dialogue:
         self._core.answer_ids(_answer_ids(ids))
 
     def answer_text(self, text: str) -> None:
-        """Adds the model's answer as text."""
+        """Adds the model's answer as text, in the same place as :meth:`answer_ids`."""
         self._core.answer_text(text)
 
     def next_prompt(self) -> Prompt:
@@ -82,6 +97,7 @@ class Dialogue:
 
         Raises:
             InputError: as for :meth:`PromptBuilder.build`. The dialogue is then unchanged.
+            UsageError: if the last message is an answer, which the template leaves out.
         """
         (ids, known), self.prefix_tokens, self.prefix_break, self.dropped = self._core.next_prompt()
         return Prompt(ids, self._builder, self, known)

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use metatok::PromptBuilder;
 use metatok::build::Notes;
-use metatok::conversation::{ChatMessage, Conversation};
+use metatok::conversation::{Chat, ChatMessage, Conversation};
 use metatok::error::{ErrorKind, Warning};
 use metatok::turns::DialogueState;
+use metatok::{PromptBuilder, read_options};
 use pyo3::prelude::*;
 
 use crate::builder::{Builder, budget_of};
@@ -27,9 +27,24 @@ pub(crate) struct Dialogue {
 
 #[pymethods]
 impl Dialogue {
+    /// `chat` has what a chat template reads besides messages.
     #[new]
-    fn new(builder: &Builder, budget: Option<&Bound<'_, PyAny>>, strip_thoughts: bool) -> PyResult<Self> {
-        let mut dialogue = builder.shared.builder.dialogue().strip_thoughts(strip_thoughts);
+    fn new(
+        builder: &Builder,
+        chat: &Bound<'_, PyAny>,
+        budget: Option<&Bound<'_, PyAny>>,
+        headroom: usize,
+        strip_thoughts: bool,
+    ) -> PyResult<Self> {
+        let chat: Chat = read_options(&to_json(chat)?).or_raise(chat.py())?;
+        let mut dialogue = builder.shared.builder.dialogue().headroom(headroom).strip_thoughts(strip_thoughts);
+        dialogue = dialogue.chat_template_kwargs(chat.chat_template_kwargs);
+        if let Some(tools) = chat.tools {
+            dialogue = dialogue.tools(tools);
+        }
+        if let Some(documents) = chat.documents {
+            dialogue = dialogue.documents(documents);
+        }
         if let Some(budget) = budget {
             dialogue = dialogue.budget(budget_of(budget)?);
         }
@@ -76,7 +91,7 @@ impl Dialogue {
     /// The prompt, how many of its tokens the engine has seen, why not more, and what was dropped.
     fn next_prompt<'py>(&self, py: Python<'py>) -> PyResult<(Built<'py>, usize, Option<String>, Bound<'py, PyAny>)> {
         let next = py.detach(|| self.locked().next_prompt()).or_raise(py)?;
-        let conversation = Conversation::Messages(self.locked().messages().to_vec());
+        let conversation = Conversation::from(self.locked().chat().clone());
         let warnings = py.detach(|| self.omitted(&conversation));
         warnings.iter().try_for_each(|warning| warn(py, warning))?;
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));

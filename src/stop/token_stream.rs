@@ -58,7 +58,7 @@ pub struct TokenStream {
 
 impl TokenStream {
     /// Takes a token. Appends to `text` the whole characters that can no longer be part of a stop, and returns why the
-    /// output ends, if it does. Anything after that is not read.
+    /// output ends, if it does: then `text` has all of it, and anything after that is not read.
     ///
     /// # Errors
     /// Names an id that the tokenizer does not have and that is not a stop. It is not read.
@@ -73,8 +73,7 @@ impl TokenStream {
             }
             self.kept = self.ids.len() + usize::from(*include_stop);
             self.ids.push(id);
-            self.finished = Some(FinishReason::StopToken(id));
-            return Ok(self.finished);
+            return Ok(Some(self.end(FinishReason::StopToken(id), text)));
         }
         let bytes = self.trimmer.bytes(id)?;
         self.ids.push(id);
@@ -90,8 +89,7 @@ impl TokenStream {
                 let kept = if *include_stop { before + end } else { before + end - matcher.string_len(string) };
                 self.held.truncate(kept);
                 self.kept = self.trimmer.end_at_string(&self.ids, self.bytes, self.bytes + end, string)?.tokens;
-                self.finished = Some(FinishReason::StopString(string));
-                return Ok(self.finished);
+                return Ok(Some(self.end(FinishReason::StopString(string), text)));
             }
         };
         self.bytes += bytes.len();
@@ -100,11 +98,16 @@ impl TokenStream {
         Ok(None)
     }
 
-    /// The end of a stream: appends the text that was held back, because it did not become a stop. If the stream had
-    /// already ended, nothing changes.
+    /// The end of a stream that no stop ended: appends the text that was held back, because it did not become one. If the
+    /// stream had already ended, nothing changes.
     pub fn finish(&mut self, text: &mut String) -> FinishReason {
+        self.end(self.finished.unwrap_or(FinishReason::Length), text)
+    }
+
+    fn end(&mut self, reason: FinishReason, text: &mut String) -> FinishReason {
         text.push_str(&String::from_utf8_lossy(&std::mem::take(&mut self.held)));
-        *self.finished.get_or_insert(FinishReason::Length)
+        self.finished = Some(reason);
+        reason
     }
 
     /// Why it ended, if it has.

@@ -137,6 +137,15 @@ impl Trimmer {
         })
     }
 
+    /// The text before a stop string that begins within a token.
+    pub(crate) fn begun_token(&self, ids: &[TokenId], end: CompletionEnd) -> Result<String> {
+        let whole = ids[..end.tokens].iter().map(|id| Ok(self.bytes(*id)?.len())).sum::<Result<usize>>()?;
+        match end.bytes - whole {
+            0 => Ok(String::new()),
+            begun => Ok(String::from_utf8_lossy(&self.bytes(ids[end.tokens])?[..begun]).into_owned()),
+        }
+    }
+
     /// Where generated ids end, without their text.
     ///
     /// # Errors

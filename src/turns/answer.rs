@@ -26,7 +26,7 @@ pub(super) enum ReservedTokens {
     LeftOut,
 }
 
-/// The content of an answer with these ids, and how many of them were read: up to the first stop id, which ends it.
+/// The content of an answer with these ids, and how many of them were read: up to the first stop, which ends it.
 ///
 /// # Errors
 /// Names an id before the stop that is outside the vocabulary.
@@ -36,12 +36,9 @@ pub(super) fn read(
     strip_thoughts: bool,
     reserved: ReservedTokens,
 ) -> Result<(Content, usize)> {
-    let is_stop = |id: &TokenId| builder.stop().ids().iter().any(|stop| stop.id == *id);
-    let end = ids.iter().position(is_stop);
-    let said = &ids[..end.unwrap_or(ids.len())];
-    for &id in said {
-        builder.tokenizer().check_id(id.into())?;
-    }
+    let trimmer = builder.trimmer()?;
+    let end = trimmer.end(ids)?;
+    let (said, begun) = (&ids[..end.tokens], trimmer.begun_token(ids, end)?);
     let said = if strip_thoughts { said_after_thoughts(builder, said)? } else { ContentPart::Ids(said.to_vec()) };
     let content = match said {
         ContentPart::Ids(ids) if !builder.writes_ids() => match reserved {
@@ -51,7 +48,19 @@ pub(super) fn read(
         ContentPart::Text(part) if !builder.writes_ids() => Content::Text(part.text),
         part => Content::Parts(vec![part]),
     };
-    Ok((content, end.map_or(ids.len(), |end| end + 1)))
+    Ok((followed_by(content, begun), end.read))
+}
+
+fn followed_by(content: Content, text: String) -> Content {
+    match content {
+        content if text.is_empty() => content,
+        Content::Text(said) => Content::Text(said + &text),
+        Content::Parts(mut parts) => {
+            parts.push(ContentPart::text(text));
+            Content::Parts(parts)
+        }
+        Content::Null => Content::Text(text),
+    }
 }
 
 /// The text of ids, in which reserved tokens stay ids: as text they would be content, which gives none.

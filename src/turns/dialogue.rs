@@ -1,11 +1,13 @@
 //! A dialogue that grows: messages are added one by one, and its prompts fit into the model's context.
 
+use serde_json::{Map, Value};
+
 use crate::assemble::TokenizedPrompt;
-use crate::builder::{PromptBuilder, Session};
-use crate::conversation::{ChatMessage, Conversation};
-use crate::error::Result;
+use crate::builder::PromptBuilder;
+use crate::conversation::{Chat, ChatMessage, Content, Conversation};
+use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
-use crate::truncate::{ContextBudget, Truncated};
+use crate::truncate::{ContextBudget, Fitted, Truncated};
 use crate::turns::answer::ReservedTokens;
 use crate::turns::seen::{Answer, Seen};
 use crate::turns::{PrefixBreak, answer, without_thoughts};
@@ -37,11 +39,12 @@ use crate::turns::{PrefixBreak, answer, without_thoughts};
 /// assert!(third.prompt.input_ids.len() <= 52);
 /// # Ok::<(), metatok::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Dialogue {
-    pub(super) session: Session,
-    pub(super) messages: Vec<ChatMessage>,
+    pub(super) builder: PromptBuilder,
+    pub(super) chat: Chat,
     pub(super) budget: Option<ContextBudget>,
+    pub(super) headroom: usize,
     pub(super) strip_thoughts: bool,
     pub(super) seen: Option<SeenPrompt>,
 }
@@ -76,8 +79,8 @@ pub struct DialoguePrompt {
 impl PromptBuilder {
     /// A dialogue without messages.
     pub fn dialogue(&self) -> Dialogue {
-        let session = self.session();
-        Dialogue { session, messages: Vec::new(), budget: None, strip_thoughts: false, seen: None }
+        let (builder, chat) = (self.clone(), Chat::default());
+        Dialogue { builder, chat, budget: None, headroom: 0, strip_thoughts: false, seen: None }
     }
 }
 
@@ -86,6 +89,70 @@ impl Dialogue {
     #[must_use]
     pub fn budget(mut self, budget: ContextBudget) -> Self {
         self.budget = Some(budget);
+        self
+    }
+
+    /// Whenever something is dropped, drops as much more that this many tokens stay free, if it can: the next prompts then
+    /// fit, and begin as this one. Without it, each prompt of a dialogue that fills its context drops something.
+    ///
+    /// ```
+    /// use metatok::truncate::Truncation;
+    /// use metatok::{ContextBudget, PromptBuilder};
+    ///
+    /// let breaks = |headroom| {
+    ///     let budget = ContextBudget::new(100, 8).truncation(Truncation::OldestTurns);
+    ///     let mut dialogue = PromptBuilder::demo()?.dialogue().budget(budget).headroom(headroom);
+    ///     let mut breaks = 0;
+    ///     for _ in 0..20 {
+    ///         dialogue.push(("user", "How many moons has it?"));
+    ///         breaks += u32::from(dialogue.next_prompt()?.prefix_break.is_some());
+    ///         dialogue.answer_ids(&[17, 1052])?;
+    ///     }
+    ///     Ok::<_, metatok::Error>(breaks)
+    /// };
+    /// assert_eq!((breaks(0)?, breaks(50)?), (16, 6));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    #[must_use]
+    pub fn headroom(mut self, tokens: usize) -> Self {
+        self.headroom = tokens;
+        self
+    }
+
+    /// Sets the descriptions of tools, a list as in OpenAI's requests, which chat templates read.
+    ///
+    /// ```
+    /// use metatok::dialect::ChatTemplate;
+    /// use metatok::{BuilderOptions, Model, PromptBuilder, Tokenizer};
+    /// use serde_json::json;
+    ///
+    /// let source = "{{ tools | tojson }}{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}";
+    /// let model = Model::from(ChatTemplate::new("mine", source));
+    /// let options = BuilderOptions { text: true, ..BuilderOptions::default() };
+    /// let builder = PromptBuilder::new(&model, Tokenizer::demo()?.into(), &options)?;
+    /// let mut dialogue = builder.dialogue().tools(json!([{"type": "function", "function": {"name": "moons"}}]));
+    /// dialogue.push(("user", "How many?"));
+    /// let text = dialogue.next_prompt()?.prompt.text.unwrap_or_default();
+    /// assert!(text.starts_with(r#"[{"type": "function", "function": {"name": "moons"}}]<|im_start|>How many?"#));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    #[must_use]
+    pub fn tools(mut self, tools: Value) -> Self {
+        self.chat.tools = Some(tools);
+        self
+    }
+
+    /// Sets documents, a list of objects, which chat templates read.
+    #[must_use]
+    pub fn documents(mut self, documents: Value) -> Self {
+        self.chat.documents = Some(documents);
+        self
+    }
+
+    /// Sets variables of the chat template, such as `enable_thinking`, which come before the model's own.
+    #[must_use]
+    pub fn chat_template_kwargs(mut self, variables: Map<String, Value>) -> Self {
+        self.chat.chat_template_kwargs = variables;
         self
     }
 
@@ -98,11 +165,10 @@ impl Dialogue {
 
     /// Adds a message. Add the model's answers with [`Self::answer_ids`] or [`Self::answer_text`] instead.
     pub fn push(&mut self, message: impl Into<ChatMessage>) {
-        self.messages.push(message.into());
+        self.chat.messages.push(message.into());
     }
 
-    /// Takes back the last message, for example one that [`Self::next_prompt`] refuses; none if it was in a prompt, or is the
-    /// answer to one.
+    /// Takes back the last message, for example one that [`Self::next_prompt`] refuses; none if it was in a prompt.
     ///
     /// ```
     /// let mut dialogue = metatok::PromptBuilder::demo()?.dialogue();
@@ -115,75 +181,107 @@ impl Dialogue {
     /// # Ok::<(), metatok::Error>(())
     /// ```
     pub fn pop(&mut self) -> Option<ChatMessage> {
-        let is_answered = |SeenPrompt { seen, .. }: &SeenPrompt| usize::from(seen.answer != Answer::None);
-        let seen = self.seen.as_ref().map_or(0, |prompt| prompt.messages + is_answered(prompt));
-        if self.messages.len() > seen { self.messages.pop() } else { None }
+        let in_prompt = self.seen.as_ref().map_or(0, |prompt| prompt.messages);
+        let last = self.chat.messages.len().checked_sub(1).filter(|last| *last >= in_prompt)?;
+        self.take_answer(last);
+        self.chat.messages.pop()
     }
 
-    /// Adds the model's answer as the engine's ids, up to the first stop id: ids after it are ignored, and the template
+    /// Adds the model's answer as the engine's ids, up to the first stop: ids after it are ignored, and the template
     /// itself writes the end of a turn. A chat template works on text, and is given that of the ids, in which reserved
     /// tokens such as `<tool_call>` stay tokens.
+    ///
+    /// The answer comes before messages that arrived after its prompt. A second answer to the same prompt replaces the
+    /// first.
     ///
     /// # Errors
     /// Names an id outside the vocabulary.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
-        let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts, ReservedTokens::Kept)?;
-        if let Some(SeenPrompt { seen, .. }) = &mut self.seen {
-            seen.answered(&ids[..read]);
-        }
-        self.push(("assistant", said));
+        let (said, read) = answer::read(&self.builder, ids, self.strip_thoughts, ReservedTokens::Kept)?;
+        self.answer(said, |seen| seen.answered(&ids[..read]));
         Ok(())
     }
 
-    /// Adds the model's answer as text.
+    /// Adds the model's answer as text, in the same place as [`Self::answer_ids`].
     pub fn answer_text(&mut self, text: impl Into<String>) {
-        if let Some(SeenPrompt { seen, .. }) = &mut self.seen {
-            seen.answer = Answer::Text;
-        }
         let text = text.into();
-        self.push(("assistant", if self.strip_thoughts { without_thoughts(&text) } else { &text }));
+        let said = if self.strip_thoughts { without_thoughts(&text) } else { &text };
+        self.answer(said, |seen| seen.answer = Answer::Text);
+    }
+
+    fn answer(&mut self, said: impl Into<Content>, see: impl FnOnce(&mut Seen)) {
+        let at = self.seen.as_ref().map_or(self.chat.messages.len(), |prompt| prompt.messages);
+        if self.take_answer(at) {
+            self.chat.messages.remove(at);
+        }
+        if let Some(SeenPrompt { seen, .. }) = &mut self.seen {
+            see(seen);
+        }
+        self.chat.messages.insert(at, ("assistant", said).into());
+    }
+
+    /// Forgets that the prompt was answered, if this message is the answer. Returns whether it is.
+    fn take_answer(&mut self, message: usize) -> bool {
+        let Some(SeenPrompt { messages, seen, .. }) = &mut self.seen else { return false };
+        let is_answer = *messages == message && seen.answer != Answer::None;
+        if is_answer {
+            seen.unanswered();
+        }
+        is_answer
     }
 
     /// The messages of the next prompt.
     pub fn messages(&self) -> &[ChatMessage] {
-        &self.messages
+        &self.chat.messages
+    }
+
+    /// The messages of the next prompt, with what else a chat template reads.
+    pub fn chat(&self) -> &Chat {
+        &self.chat
     }
 
     /// What it builds with.
     pub fn builder(&self) -> &PromptBuilder {
-        self.session.builder()
+        &self.builder
     }
 
     /// The next prompt to answer.
     ///
     /// # Errors
-    /// The same as for [`PromptBuilder::build`] and [`PromptBuilder::build_within`]. The dialogue is then unchanged.
+    /// The same as for [`PromptBuilder::build`] and [`PromptBuilder::build_within`], and [`ErrorKind::Usage`] if the template
+    /// leaves out the last message, because it is an answer. The dialogue is then unchanged.
     pub fn next_prompt(&mut self) -> Result<DialoguePrompt> {
-        let conversation = Conversation::Messages(std::mem::take(&mut self.messages));
+        let conversation = Conversation::from(std::mem::take(&mut self.chat));
         let next = self.build(&conversation);
-        if let Conversation::Messages(messages) = conversation {
-            self.messages = messages;
-        }
+        self.chat = match conversation {
+            Conversation::Chat(chat) => *chat,
+            Conversation::Messages(messages) => messages.into(),
+            Conversation::Text(_) | Conversation::List(_) => unreachable!("it is a chat"),
+        };
         let mut next = next?;
+        if next.prompt.answer_omitted {
+            let what = "the last message is the model's answer, so there is nothing to answer; push a message first";
+            return Err(ErrorKind::Usage(what.into()).into());
+        }
         if let Some(truncated) = &next.truncated {
             let mut at = 0;
             let is_gone = |_: &mut ChatMessage| {
                 at += 1;
                 truncated.messages.binary_search(&(at - 1)).is_ok()
             };
-            next.dropped = self.messages.extract_if(.., is_gone).collect();
+            next.dropped = self.chat.messages.extract_if(.., is_gone).collect();
         }
         let is_cut = next.truncated.as_ref().is_some_and(|truncated| !truncated.tokens.is_empty());
         let seen = Seen::new(&next.prompt, self.strip_thoughts);
-        self.seen = Some(SeenPrompt { messages: self.messages.len(), is_cut, seen });
+        self.seen = Some(SeenPrompt { messages: self.chat.messages.len(), is_cut, seen });
         Ok(next)
     }
 
-    fn build(&mut self, conversation: &Conversation) -> Result<DialoguePrompt> {
+    fn build(&self, conversation: &Conversation) -> Result<DialoguePrompt> {
         let (prompt, truncated) = match &self.budget {
-            None => (self.session.build(conversation)?, None),
+            None => (self.builder.build(conversation)?, None),
             Some(budget) => {
-                let fitted = self.session.builder().build_within(conversation, budget)?;
+                let fitted = self.fit(conversation, budget)?;
                 (fitted.prompt, fitted.truncated)
             }
         };
@@ -191,6 +289,18 @@ impl Dialogue {
         let is_truncated = truncated.is_some();
         let prefix_break = self.prefix_break(prefix_tokens, conversation, is_truncated)?;
         Ok(DialoguePrompt { prompt, prefix_tokens, prefix_break, truncated, dropped: Vec::new() })
+    }
+
+    fn fit(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
+        let fitted = self.builder.build_within(conversation, budget)?;
+        if fitted.truncated.is_none() || self.headroom == 0 {
+            return Ok(fitted);
+        }
+        let shorter = ContextBudget { max_seq_len: budget.max_seq_len.saturating_sub(self.headroom), ..*budget };
+        match self.builder.build_within(conversation, &shorter) {
+            Err(error) if matches!(error.kind(), ErrorKind::TooLong { .. }) => Ok(fitted),
+            shorter => shorter,
+        }
     }
 
     fn prefix_break(&self, prefix: usize, now: &Conversation, is_truncated: bool) -> Result<Option<PrefixBreak>> {
@@ -204,8 +314,9 @@ impl Dialogue {
         if seen.answer == Answer::None {
             return Ok(Some(PrefixBreak::Unanswered));
         }
-        let Conversation::Messages(all) = now else { return Ok(None) };
-        let before = Conversation::Messages(all[..*messages].to_vec());
-        seen.prefix_break(prefix, &before, self.session.builder(), true).map(Some)
+        let messages = now.messages().unwrap_or_default()[..*messages].to_vec();
+        let chat = if let Conversation::Chat(chat) = now { (**chat).clone() } else { Chat::default() };
+        let before = Conversation::from(Chat { messages, ..chat });
+        seen.prefix_break(prefix, &before, &self.builder, true).map(Some)
     }
 }

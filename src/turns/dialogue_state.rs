@@ -1,14 +1,16 @@
 //! A dialogue as data, to be stored while no program runs.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::builder::PromptBuilder;
-use crate::conversation::{ChatMessage, Content, ContentPart};
+use crate::conversation::{Chat, ChatMessage, Content, ContentPart};
 use crate::error::{At, ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::truncate::ContextBudget;
 use crate::turns::Dialogue;
 use crate::turns::dialogue::SeenPrompt;
+use crate::turns::seen::Answer;
 
 /// Everything in a [`Dialogue`] except its builder, for serde; from [`Dialogue::state`].
 ///
@@ -36,7 +38,15 @@ pub struct DialogueState {
     /// The answers that were given as ids. Messages in JSON cannot contain ids, so empty texts take their places.
     answers: Vec<AnswerIds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    tools: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    documents: Option<Value>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    chat_template_kwargs: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     budget: Option<ContextBudget>,
+    #[serde(default)]
+    headroom: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     strip_thoughts: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +64,8 @@ struct AnswerIds {
 impl Dialogue {
     /// Everything that [`PromptBuilder::resume`] needs.
     pub fn state(&self) -> DialogueState {
-        let (mut messages, mut answers) = (self.messages.clone(), Vec::new());
+        let Chat { mut messages, tools, documents, chat_template_kwargs } = self.chat.clone();
+        let mut answers = Vec::new();
         for (message, said) in messages.iter_mut().enumerate() {
             let Content::Parts(parts) = &mut said.content else { continue };
             for (content_part, part) in parts.iter_mut().enumerate() {
@@ -64,8 +75,19 @@ impl Dialogue {
                 }
             }
         }
-        let Self { budget, strip_thoughts, .. } = *self;
-        DialogueState { messages, answers, budget, strip_thoughts, seen: self.seen.clone() }
+        let Self { budget, headroom, strip_thoughts, .. } = *self;
+        let seen = self.seen.clone();
+        DialogueState {
+            messages,
+            answers,
+            tools,
+            documents,
+            chat_template_kwargs,
+            budget,
+            headroom,
+            strip_thoughts,
+            seen,
+        }
     }
 }
 
@@ -76,7 +98,7 @@ impl PromptBuilder {
     /// # Errors
     /// Names an answer that is in no message, or an id outside the vocabulary.
     pub fn resume(&self, state: DialogueState) -> Result<Dialogue> {
-        let DialogueState { mut messages, answers, budget, strip_thoughts, seen } = state;
+        let DialogueState { mut messages, answers, budget, headroom, strip_thoughts, seen, .. } = state;
         for (i, AnswerIds { message, content_part, token_ids }) in answers.into_iter().enumerate() {
             let place = format!("answers[{i}]");
             for &id in &token_ids {
@@ -89,15 +111,18 @@ impl PromptBuilder {
             *part.ok_or_else(|| ErrorKind::Parse(missing(message, content_part))).at(&place)? =
                 ContentPart::Ids(token_ids);
         }
-        if seen
-            .as_ref()
-            .is_some_and(|seen| seen.messages > messages.len() || seen.seen.prompt_tokens > seen.seen.ids.len())
-        {
+        let counts_more = |SeenPrompt { messages: in_prompt, seen, .. }: &SeenPrompt| {
+            let answers = usize::from(seen.answer != Answer::None);
+            in_prompt.saturating_add(answers) > messages.len() || seen.prompt_tokens > seen.ids.len()
+        };
+        if seen.as_ref().is_some_and(counts_more) {
             let what =
                 "it counts more messages or tokens than there are; remove it, and the next prompt is a first one";
             return Err(ErrorKind::Parse(what.into())).at("seen");
         }
-        Ok(Dialogue { session: self.session(), messages, budget, strip_thoughts, seen })
+        let DialogueState { tools, documents, chat_template_kwargs, .. } = state;
+        let chat = Chat { messages, tools, documents, chat_template_kwargs };
+        Ok(Dialogue { builder: self.clone(), chat, budget, headroom, strip_thoughts, seen })
     }
 }
 

@@ -20,7 +20,7 @@ mod prefix_break;
 mod seen;
 
 use crate::assemble::TokenizedPrompt;
-use crate::builder::{PromptBuilder, Session};
+use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::dataset::TurnPlan;
 use crate::error::Result;
@@ -58,7 +58,7 @@ use seen::{Answer, Seen};
 /// ```
 #[derive(Debug)]
 pub struct Turns {
-    session: Session,
+    builder: PromptBuilder,
     plan: TurnPlan,
     /// With the conversation of its prompt.
     seen: Option<(Conversation, Seen)>,
@@ -84,7 +84,7 @@ pub struct TurnPrompt {
 impl PromptBuilder {
     /// The turns of a dialogue as prompts, one after the other.
     pub fn turns(&self, plan: TurnPlan) -> Turns {
-        Turns { session: self.session(), plan, seen: None, strip_thoughts: false }
+        Turns { builder: self.clone(), plan, seen: None, strip_thoughts: false }
     }
 }
 
@@ -102,14 +102,14 @@ impl Turns {
     /// The same as for [`PromptBuilder::build`].
     pub fn next_prompt(&mut self) -> Result<Option<TurnPrompt>> {
         let (Some(conversation), Some(turn)) = (self.plan.prompt(), self.plan.turn()) else { return Ok(None) };
-        let prompt = self.session.build(&conversation)?;
+        let prompt = self.builder.build(&conversation)?;
         let answered = self.seen.as_ref().filter(|(_, seen)| seen.answer != Answer::None);
         let (prefix_tokens, prefix_break) = match answered {
             None => (0, None),
             Some((before, seen)) => {
                 let prefix = seen.prefix(&prompt);
                 let takes_answers = self.plan.mode().takes_answers();
-                let why = || seen.prefix_break(prefix, before, self.session.builder(), takes_answers);
+                let why = || seen.prefix_break(prefix, before, &self.builder, takes_answers);
                 (prefix, (prefix < seen.ids.len()).then(why).transpose()?)
             }
         };
@@ -126,7 +126,7 @@ impl Turns {
     /// # Errors
     /// Names an id outside the vocabulary.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
-        let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts, ReservedTokens::LeftOut)?;
+        let (said, read) = answer::read(&self.builder, ids, self.strip_thoughts, ReservedTokens::LeftOut)?;
         if let Some((_, seen)) = &mut self.seen {
             seen.answered(&ids[..read]);
         }

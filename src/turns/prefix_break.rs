@@ -22,6 +22,8 @@ pub enum PrefixBreak {
     Thoughts,
     /// The answer was given as text, which is tokenized together with the text before it.
     AnswerAsText,
+    /// The answer is written differently, for example without the spaces around it.
+    Answer,
     /// The text before the answer is written differently if more follows.
     Earlier,
     /// Messages, or tokens of them, were dropped so that the prompt fits.
@@ -45,6 +47,7 @@ impl fmt::Display for PrefixBreak {
             Self::AnswerAsText => f.write_str(
                 "the answer was given as text, whose first letters form a token with the text before it; use its ids",
             ),
+            Self::Answer => f.write_str("the template or the tokenizer writes the answer differently"),
             Self::Earlier => f.write_str(
                 "the template or the tokenizer writes the text before the answer differently if more follows",
             ),

@@ -42,6 +42,12 @@ impl Seen {
         self.answer = Answer::Ids;
     }
 
+    /// There is no answer.
+    pub(super) fn unanswered(&mut self) {
+        self.ids.truncate(self.prompt_tokens);
+        self.answer = Answer::None;
+    }
+
     /// How many of a prompt's first tokens it has.
     pub(super) fn prefix(&self, prompt: &TokenizedPrompt) -> usize {
         self.ids.iter().zip(&prompt.input_ids).take_while(|(a, b)| a == b).count()
@@ -64,7 +70,7 @@ impl Seen {
                 () if prefix + 1 == self.ids.len() && is_stop(self.ids[prefix]) => {
                     PrefixBreak::StopToken(name(self.ids[prefix]))
                 }
-                () => PrefixBreak::Earlier,
+                () => PrefixBreak::Answer,
             });
         }
         let before = builder.build_with(conversation, Detail::ALL)?;

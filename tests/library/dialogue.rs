@@ -22,6 +22,8 @@ pub(crate) fn tests() -> Tests {
         reasons,
         a_chat_template_keeps_the_models_own_tokens,
         a_dialogue_that_does_not_fit_stays_as_it_was,
+        an_answer_belongs_to_its_prompt,
+        an_answer_ends_at_a_stop_string,
         damaged_states
     ]
 }
@@ -183,6 +185,54 @@ fn a_dialogue_that_does_not_fit_stays_as_it_was() {
     assert_eq!(dialogue.messages().len(), 1);
 }
 
+/// Wherever it arrives, and however often.
+fn an_answer_belongs_to_its_prompt() {
+    type Step = fn(&mut Dialogue);
+    let mars: Step = |dialogue| dialogue.answer_ids(&[44, 695, 1052]).expect("they exist");
+    let venus: Step = |dialogue| dialogue.answer_text("Venus");
+    let why: Step = |dialogue| dialogue.push(("user", "Why?"));
+    let pop: Step = |dialogue| assert!(dialogue.pop().is_some());
+    let demo = PromptBuilder::demo().expect("it is embedded");
+    let next = |steps: &[Step]| {
+        let mut dialogue = demo.dialogue();
+        dialogue.push(("user", "Which planet is red?"));
+        dialogue.next_prompt().expect("it builds");
+        steps.iter().for_each(|step| step(&mut dialogue));
+        dialogue.next_prompt()
+    };
+    let expected = next(&[mars, why]).expect("it builds");
+    for steps in [&[why, mars][..], &[venus, mars, why], &[venus, why, mars], &[venus, pop, mars, why]] {
+        assert_eq!(next(steps).expect("it builds"), expected);
+    }
+    assert_eq!(next(&[mars, pop]).expect("it builds"), next(&[]).expect("it builds"));
+    let error = next(&[mars]).expect_err("nothing was asked").to_string();
+    assert_eq!(error, "the last message is the model's answer, so there is nothing to answer; push a message first");
+}
+
+fn an_answer_ends_at_a_stop_string() {
+    let options = BuilderOptions { stop_strings: vec!["rs".into()], ..BuilderOptions::default() };
+    let builder = PromptBuilder::new(
+        &Model::load("demo").expect("it is built in"),
+        Tokenizer::demo().expect("it is embedded").into(),
+        &options,
+    );
+    let builder = builder.expect("it fits");
+    // "M", "ars", and what came before the engine stopped.
+    let prompt = |answer: &dyn Fn(&mut Dialogue)| {
+        let mut dialogue = builder.dialogue();
+        dialogue.push(("user", "Which planet is red?"));
+        dialogue.next_prompt().expect("it builds");
+        answer(&mut dialogue);
+        dialogue.push(("user", "Why?"));
+        dialogue.next_prompt().expect("it builds")
+    };
+    let cut = prompt(&|dialogue| dialogue.answer_ids(&[44, 695, 44]).expect("they exist"));
+    let text = builder.tokenizer().decode(&cut.prompt.input_ids, true).expect("it decodes");
+    assert!(text.contains("Ma\n"), "{text}");
+    // 17 of the prompt, and "M".
+    assert_eq!((cut.prefix_tokens, cut.prefix_break), (18, Some(PrefixBreak::Answer)));
+}
+
 /// States that nobody wrote so.
 fn damaged_states() {
     let demo = PromptBuilder::demo().expect("it is embedded");
@@ -198,6 +248,10 @@ fn damaged_states() {
         ),
         (
             r#""answers":[],"seen":{"messages":2,"is_cut":false,"ids":[],"prompt_tokens":0,"answer":"none","strips_thoughts":false}"#,
+            "seen: it counts more messages or tokens than there are; remove it, and the next prompt is a first one",
+        ),
+        (
+            r#""answers":[],"seen":{"messages":1,"is_cut":false,"ids":[],"prompt_tokens":0,"answer":"text","strips_thoughts":false}"#,
             "seen: it counts more messages or tokens than there are; remove it, and the next prompt is a first one",
         ),
     ];
