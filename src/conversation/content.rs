@@ -339,24 +339,18 @@ impl<'de> Deserialize<'de> for ContentPart {
 }
 
 impl ContentPart {
-    /// As servers with OpenAI's API take it: media by URL, and no keys that are null, which tables have and servers refuse.
+    /// As servers with OpenAI's API take it: media by URL.
     pub(crate) fn for_server(self) -> Self {
         match self {
-            Self::Text(TextPart { text, mut others }) => {
-                others.retain(|_, value| !value.is_null());
-                Self::Text(TextPart { text, others })
-            }
             Self::Media(media) => Self::Media(media.for_server()),
-            Self::Ids(_) => self,
-            Self::Other(mut keys) => {
-                keys.retain(|_, value| !value.is_null());
-                Self::Other(keys)
-            }
+            Self::Text(_) | Self::Ids(_) | Self::Other(_) => self,
         }
     }
 
-    /// A part from the entries of a JSON object. The error describes what is wrong with them.
+    /// A part from the entries of a JSON object, of which those count that are not null: in tables, parts of all types have
+    /// the same keys. The error describes what is wrong with them.
     pub(crate) fn from_json(mut entries: Others) -> std::result::Result<Self, String> {
+        entries.retain(|_, value| !value.is_null());
         let kind = match entries.shift_remove("type") {
             Some(serde_json::Value::String(kind)) => kind,
             _ => return Err("a content part has no \"type\", such as \"text\" or \"image_url\"".into()),

@@ -251,11 +251,11 @@ impl Media {
         };
         let (media, source, form) = match part_type {
             PartType::Url(media) => match entries.shift_remove(kind) {
-                Some(Value::Object(mut inner)) => (
-                    media,
-                    text(inner.shift_remove("url"), &format!("string \"url\" in {kind:?}"))?,
-                    Form::UrlObject(inner),
-                ),
+                Some(Value::Object(mut inner)) => {
+                    inner.retain(|_, value| !value.is_null());
+                    let url = text(inner.shift_remove("url"), &format!("string \"url\" in {kind:?}"))?;
+                    (media, url, Form::UrlObject(inner))
+                }
                 value => (media, text(value, &format!("{kind:?} that is a string or {{\"url\": \"…\"}}"))?, Form::Url),
             },
             PartType::Bare(media) => {
@@ -281,8 +281,7 @@ impl Media {
     }
 
     /// As servers with OpenAI's API take it, except that bare base64 data stays: it does not say what it is.
-    pub(super) fn for_server(mut self) -> Self {
-        self.others.retain(|_, value| !value.is_null());
+    pub(super) fn for_server(self) -> Self {
         match self.form {
             Form::Bare(key) if key != BASE64 => self.to_url(),
             _ => self,
