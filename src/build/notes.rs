@@ -68,6 +68,8 @@ enum Kind {
     String,
     /// A key of a request that says how its answer is sampled.
     Sampling,
+    /// Arguments of a call, which the chat template encodes once more.
+    Arguments,
 }
 
 impl Notes {
@@ -132,6 +134,9 @@ impl Notes {
         }
         for key in &omissions.unread {
             self.add(Kind::Unread, key, 1, &place);
+        }
+        if omissions.encoded_arguments > 0 {
+            self.add(Kind::Arguments, "", omissions.encoded_arguments, &place);
         }
         if omissions.thoughts > 0 {
             self.add(Kind::Thoughts, "", omissions.thoughts, place);
@@ -246,6 +251,16 @@ impl Noticed {
                 Some(
                     Warning::new("sampling-ignored", what)
                         .with_way_out("metatok's own options say how answers are sampled"),
+                )
+            }
+            Kind::Arguments => {
+                let calls = counted(*count, "call");
+                let what = format!(
+                    "the arguments of {calls} are JSON in a text, which the chat template encodes once more (first at {first})"
+                );
+                Some(
+                    Warning::new("encoded-arguments", what)
+                        .with_way_out("write an object, as servers give it to templates"),
                 )
             }
             Kind::Thoughts => {

@@ -1,9 +1,44 @@
-//! Calls of tools as LLaMA-Factory writes them in ShareGPT's turns: JSON in the value of a turn from `function_call`.
+//! Calls of tools: their arguments, and how LLaMA-Factory writes them in ShareGPT's turns, as JSON in the value of a turn
+//! from `function_call`.
 //!
-//! Source: `FunctionFormatter` in `src/llamafactory/data/formatter.py` at 1638488.
+//! Source of the latter: `FunctionFormatter` in `src/llamafactory/data/formatter.py` at 1638488.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use crate::conversation::{ChatMessage, Conversation};
+
+impl ChatMessage {
+    /// The arguments of its calls of tools.
+    pub(crate) fn call_arguments(&self) -> impl Iterator<Item = &Value> {
+        let calls = self.others.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+        calls.filter_map(|call| call.pointer("/function/arguments"))
+    }
+
+    fn call_arguments_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let calls = self.others.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten();
+        calls.filter_map(|call| call.pointer_mut("/function/arguments"))
+    }
+}
+
+impl Conversation {
+    /// Reads the arguments of calls that are texts, as in OpenAI's requests. Servers give chat templates objects:
+    /// `_postprocess_messages` in `chat_utils.py` of vLLM, and `serving_chat.py` of SGLang.
+    pub(crate) fn read_arguments(&mut self) {
+        let messages = match self {
+            Self::Messages(messages) => messages,
+            Self::Chat(chat) => &mut chat.messages,
+            Self::Text(_) | Self::List(_) => return,
+        };
+        for arguments in messages.iter_mut().flat_map(ChatMessage::call_arguments_mut) {
+            match arguments.as_str().map(|text| (text.is_empty(), serde_json::from_str::<Map<String, Value>>(text))) {
+                Some((true, _)) => *arguments = json!({}),
+                Some((_, Ok(object))) => *arguments = object.into(),
+                Some((false, Err(_))) | None => {}
+            }
+        }
+    }
+}
 
 /// Ends the thoughts before a call.
 const END_OF_THOUGHTS: &str = "</think>";

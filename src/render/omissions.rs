@@ -1,10 +1,10 @@
-//! What a template leaves out of a conversation because it declares so.
+//! What a template leaves out of a conversation because it declares so, or writes in another way than was meant.
 
 use crate::compile::CompiledTemplate;
 use crate::conversation::Conversation;
 use crate::render::last_messages::LastMessages;
 
-/// What a format leaves out of a conversation.
+/// What a format leaves out of a conversation, or writes in another way than was meant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Omissions<'c> {
@@ -16,6 +16,8 @@ pub struct Omissions<'c> {
     pub is_string: bool,
     /// What a chat template does not read: `tools`, `documents`, `tool_calls`, or one of its variables.
     pub unread: Vec<&'c str>,
+    /// How many calls of tools have arguments that are a text, which a chat template writes as JSON once more.
+    pub encoded_arguments: u64,
 }
 
 /// A message: its position, its role, and the template's role that speaks it.

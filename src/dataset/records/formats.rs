@@ -336,7 +336,11 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
             no_other_prompt(&body)?;
         }
         let is_completion_request = !body.has("messages");
-        Ok(Record { tools, is_completion_request, sampling_keys: sampling_keys(&body), ..messages(&body)? })
+        let mut record = messages(&body)?;
+        if reads_for == ReadsFor::ChatTemplate {
+            record.conversation.read_arguments();
+        }
+        Ok(Record { tools, is_completion_request, sampling_keys: sampling_keys(&body), ..record })
     };
     read().at("body")
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::{Mutex, OnceLock};
 
 use foldhash::HashMap;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::conversation::{ChatMessage, Content, ContentPart, Media, MediaKind};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
@@ -23,6 +23,7 @@ pub(super) struct Forms {
     media: [[OnceLock<Option<MediaForm>>; MediaKind::ALL.len()]; Speaker::COUNT],
     /// Whether the template writes nothing of what a role says, for roles with other names than the speakers'.
     silent: Mutex<HashMap<String, bool>>,
+    encodes_arguments: OnceLock<bool>,
 }
 
 /// Renders messages without anything else; none if the template refuses them.
@@ -92,18 +93,19 @@ impl Speaker {
             Self::User => vec![message],
             Self::Assistant => vec![question(), message],
             Self::System => vec![message, question()],
-            Self::Tool => {
-                let mut call = ChatMessage::new("assistant", "");
-                let function = json!({"name": "add", "arguments": {"a": 1}});
-                let calls = json!([{"id": "call00001", "type": "function", "function": function}]);
-                call.others.insert("tool_calls".into(), calls);
-                let mut result = message;
-                result.others.insert("tool_call_id".into(), "call00001".into());
-                result.others.insert("name".into(), "add".into());
-                vec![question(), call, result]
-            }
+            Self::Tool => with_call(&json!({"a": 1}), message),
         }
     }
+}
+
+fn with_call(arguments: &Value, mut result: ChatMessage) -> Vec<ChatMessage> {
+    let mut call = ChatMessage::new("assistant", "");
+    let function = json!({"name": "add", "arguments": arguments});
+    let calls = json!([{"id": "call00001", "type": "function", "function": function}]);
+    call.others.insert("tool_calls".into(), calls);
+    result.others.insert("tool_call_id".into(), "call00001".into());
+    result.others.insert("name".into(), "add".into());
+    vec![question(), call, result]
 }
 
 fn question() -> ChatMessage {
@@ -152,6 +154,15 @@ impl Forms {
                 silent.insert(role.to_owned(), is_silent);
             }
             is_silent
+        })
+    }
+
+    /// Whether the template writes the arguments of a call as JSON, also if they are JSON in a text.
+    pub(super) fn encodes_arguments(&self, render: Render<'_>) -> bool {
+        found(&self.encodes_arguments, || {
+            let arguments = json!({ "a": NEEDLE }).to_string();
+            let text = render(&with_call(&arguments.into(), ChatMessage::new("tool", "2")));
+            text.is_some_and(|text| text.contains(&format!(r#"\"{NEEDLE}\""#)))
         })
     }
 

@@ -248,10 +248,7 @@ fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
 /// What to do about the first message that many templates cannot write: with the arguments of a call as a string, or without
 /// content.
 fn hard_to_write(chat: Chat<'_>) -> Option<String> {
-    let has_string = |message: &ChatMessage| {
-        let calls = message.others.get("tool_calls").and_then(|calls| calls.as_array());
-        calls.into_iter().flatten().any(|call| call.pointer("/function/arguments").is_some_and(|it| it.is_string()))
-    };
+    let has_string = |message: &ChatMessage| message.call_arguments().any(|arguments| arguments.is_string());
     let of_call = chat.messages.iter().position(has_string).map(|number| {
         format!(
             "message {number} has a call whose arguments are a string; if the template needs an object, write the JSON itself"
@@ -356,6 +353,11 @@ impl Renderer for ChatTemplateRenderer {
         omissions.roles.extend(messages.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
         let lost = lost_results(conversation.messages().unwrap_or_default(), &render);
         omissions.roles.extend(lost.filter(|role| !forms.is_silent(role, &render)));
+        let arguments = conversation.messages().unwrap_or_default().iter().flat_map(ChatMessage::call_arguments);
+        let texts = arguments.filter(|arguments| arguments.as_str().is_some_and(|text| !text.is_empty())).count();
+        if texts > 0 && forms.encodes_arguments(&render) {
+            omissions.encoded_arguments = texts as u64;
+        }
         omissions
     }
 
