@@ -50,6 +50,12 @@ impl<'a> Column<'a> {
             let what = "a conversation is text, a list of messages, or a struct with one";
             return Err(ArrowError::NotYetImplemented(what.to_owned()));
         }
+        // As in files: such a text is JSON, and not what a person says.
+        if is_text(column.data_type()) && matches!(field.name().as_str(), "messages" | "conversation" | "conversations")
+        {
+            let what = "texts are no lists of messages: read them if they are JSON, or rename the column to build them as they are";
+            return Err(ArrowError::NotYetImplemented(what.to_owned()));
+        }
         let companions = companions.filter(|(_, column)| column.null_count() < column.len());
         let companions = companions.map(|(field, column)| Records::of(field, column, form));
         let companions = companions.collect::<std::result::Result<Vec<_>, _>>()?;

@@ -112,8 +112,16 @@ def test_other_values_are_built_as_by_build(name: str, kind: str) -> None:
 def test_a_null_is_no_conversation(builder: PromptBuilder) -> None:
     for column in (["Once", None], [CHATS[0], None], [CHATS[0], [{"role": "user", "content": None}]]):
         with pytest.raises(MetatokError) as raised:
-            builder.build_arrow(pa.table({"messages": column}))
+            builder.build_arrow(pa.table({"chat": column}), "chat")
         assert "conversation 1" in str(raised.value)
+
+
+def test_messages_as_json_are_not_taken_for_texts(builder: PromptBuilder) -> None:
+    texts = ['[{"role": "user", "content": "Hi"}]']
+    for values in (pa.array(texts), pa.array(texts, pa.large_binary()), pa.array(texts).dictionary_encode()):
+        with pytest.raises(TypeError, match="texts are no lists of messages: read them"):
+            builder.build_arrow(pa.table({"messages": values}))
+    assert pa.table(builder.build_arrow(pa.table({"text": texts}), "text")).num_rows == 1
 
 
 def test_an_empty_conversation_is_refused_as_by_build() -> None:
