@@ -17,7 +17,9 @@ impl ByMessage for MetaRenderer {
     }
 
     fn roles_matter(&self) -> bool {
-        self.template.asks_for_the_last
+        // Of one role with a default prompt, the first message tells whether it is written.
+        let defaults = self.template.roles.iter().filter(|role| role.default_prompt).count();
+        self.template.asks_for_the_last || defaults > 1
     }
 
     fn render_from<'a>(
@@ -45,8 +47,7 @@ impl<'a> Writer<'a, '_> {
         let said = renderer.rendered_messages(messages, self.mode);
         self.find_last(said.iter().enumerate().map(|(i, message)| (i as u32, renderer.chat_role(&message.role))));
         if before.messages == 0 {
-            let first = said.first().and_then(|message| self.chat_role(message).ok());
-            self.open(first.map(|(role, _)| role))?;
+            self.open(said.iter().map(|message| renderer.chat_role(&message.role)))?;
         }
         let (mut round, has_round) = Round::of_state(before.state);
         self.has_round = has_round;

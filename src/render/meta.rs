@@ -134,13 +134,12 @@ pub(super) struct Writer<'a, 's> {
 
 impl<'a> Writer<'a, '_> {
     fn list(&mut self, items: &'a [Item]) -> Result<()> {
-        let template = &self.renderer.template;
-        let first = items.iter().find_map(|item| match item {
-            Item::Message(message) => Some(message),
-            Item::Text(_) | Item::Marker(_) => None,
-        });
-        self.open(first.and_then(|message| self.renderer.own_or_fallback(message)))?;
         let renderer = self.renderer;
+        let template = &renderer.template;
+        self.open(items.iter().filter_map(|item| match item {
+            Item::Message(message) => Some(renderer.own_or_fallback(message)),
+            Item::Text(_) | Item::Marker(_) => None,
+        }))?;
         self.find_last(items.iter().enumerate().filter_map(|(i, item)| match item {
             Item::Message(message) => Some((i as u32, renderer.own_or_fallback(message))),
             Item::Text(_) | Item::Marker(_) => None,
@@ -225,13 +224,15 @@ impl<'a> Writer<'a, '_> {
         self.has_round = true;
     }
 
-    /// Writes the beginning of every prompt: the template's `begin`, and the roles with a default prompt that do not speak
-    /// first.
-    pub(super) fn open(&mut self, first: Option<usize>) -> Result<()> {
+    /// Writes the beginning of every prompt: the template's `begin`, and the roles with a default prompt that are not
+    /// among the first speakers.
+    pub(super) fn open(&mut self, speakers: impl Iterator<Item = Option<usize>>) -> Result<()> {
         let template = &self.renderer.template;
+        let has_default = |role: &usize| template.roles[*role].default_prompt;
+        let first: Vec<usize> = speakers.map_while(|role| role.filter(has_default)).collect();
         self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
         for (index, role) in template.roles.iter().enumerate() {
-            if role.default_prompt && first != Some(index) {
+            if role.default_prompt && !first.contains(&index) {
                 let part = Part { section: Some(Section::Begin), role: Some(index as u32), ..Part::default() };
                 self.speak(index, None, part)?;
             }
