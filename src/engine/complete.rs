@@ -68,14 +68,16 @@ impl<'a> Completing<'a> {
 impl Requests for Completing<'_> {
     fn next(&mut self) -> Result<Option<Request<'_>>> {
         let request = self.requests.next().copied();
-        if request.is_some() {
-            self.streams.push(self.trimmer.stream());
+        if let Some(request) = request {
+            self.streams.push(self.trimmer.stream().max_tokens(request.max_new_tokens));
         }
         Ok(request)
     }
 
     fn token(&mut self, request: usize, id: TokenId) -> Result<ControlFlow<()>> {
-        self.stream(request)?;
+        if self.stream(request)?.finish_reason().is_some() {
+            return Ok(ControlFlow::Break(()));
+        }
         (self.watch)(request, GenerationEvent::Token)?;
         let stop = self.streams[request].push(id, &mut self.text).at(Place::Request(request))?;
         self.show_text(request)?;

@@ -53,7 +53,8 @@ pub trait Requests {
         Ok(())
     }
 
-    /// Takes the next token of a request, and returns whether that request continues.
+    /// Takes the next token of a request, and returns whether that request continues. It ends at a stop and at its
+    /// `max_new_tokens`; tokens after that are not read.
     ///
     /// # Errors
     /// Any error ends the engine's work.

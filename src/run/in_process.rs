@@ -61,7 +61,8 @@ impl Run<'_> {
             text: String::new(),
         };
         engine.generate(&mut requests, batch_size)?;
-        if !requests.lines.is_done() {
+        // An engine that has answered the last line need not ask for another.
+        if requests.lines.len() > 0 || requests.next_prompt()?.is_some() {
             return Err(ErrorKind::Engine("the engine ended before all lines were answered".into()).into());
         }
         requests.lines.outcome()
@@ -113,7 +114,8 @@ impl Requests for InProcess<'_, '_> {
         let Some(asked) = self.next_prompt()? else { return Ok(None) };
         let Run { runner, trimmer, .. } = &*self.lines.run;
         let sampling = Sampling { stream: asked.number, ..runner.options.sampling };
-        self.streams.insert(self.requests, (asked.number, trimmer.stream()));
+        let stream = trimmer.stream().max_tokens(asked.ask.max_new_tokens);
+        self.streams.insert(self.requests, (asked.number, stream));
         self.requests += 1;
         let Asked { number, ask, .. } = self.reading.insert(asked);
         let (input_ids, max_new_tokens) = (&ask.prompt.input_ids, ask.max_new_tokens);
@@ -127,7 +129,7 @@ impl Requests for InProcess<'_, '_> {
 
     fn token(&mut self, request: usize, id: TokenId) -> Result<ControlFlow<()>> {
         let Some((number, stream)) = self.streams.get_mut(&request) else { return Ok(ControlFlow::Break(())) };
-        if self.lines.is_cut() || !self.lines.goes_on()? {
+        if stream.finish_reason().is_some() || self.lines.is_cut() || !self.lines.goes_on()? {
             return Ok(ControlFlow::Break(()));
         }
         self.lines.run.totals.tokens += 1;
@@ -145,5 +147,77 @@ impl Requests for InProcess<'_, '_> {
         self.show_text()?;
         self.next_turns.extend(self.lines.answered(line, TrimmedAnswer::new(stream.complete()?))?);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::PromptBuilder;
+    use crate::input::Input;
+    use crate::run::{RunAnswers, RunOptions, RunTotals, Runner};
+
+    /// Ends after this many requests. Each gets this many tokens, whether they are wanted or not.
+    struct Careless {
+        requests: usize,
+        tokens: usize,
+    }
+
+    impl Engine for Careless {
+        fn generate(&self, requests: &mut dyn Requests, _: NonZeroUsize) -> Result<()> {
+            for request in 0..self.requests {
+                if requests.next()?.is_none() {
+                    break;
+                }
+                for _ in 0..self.tokens {
+                    let _ = requests.token(request, 44)?;
+                }
+                requests.end(request)?;
+            }
+            Ok(())
+        }
+    }
+
+    fn run(engine: Careless) -> (Vec<String>, Result<(RunTotals, RunOutcome)>) {
+        let options = RunOptions { max_out_len: Some(3), ..RunOptions::default() };
+        let runner = Runner::new(PromptBuilder::demo().expect("the demo"), Box::new(engine), None, options);
+        let mut lines = Vec::new();
+        let outcome = runner.run(
+            vec![Input::new("lines", &b"\"a\"\n\"b\"\n\"c\"\n"[..])],
+            &mut RunAnswers::streamed(),
+            &mut |event| {
+                if let RunEvent::Line(json) = event {
+                    lines.push(json.to_owned());
+                }
+                Ok(ControlFlow::Continue(()))
+            },
+        );
+        (lines, outcome)
+    }
+
+    #[test]
+    fn an_engine_that_ends_too_early_is_an_error() {
+        for requests in 0..=4 {
+            let (lines, outcome) = run(Careless { requests, tokens: 1 });
+            assert_eq!(lines.len(), requests.min(3));
+            match outcome {
+                Ok((totals, RunOutcome::Complete)) => assert_eq!((requests >= 3, totals.answers), (true, 3)),
+                Ok((_, outcome)) => panic!("{requests}: {outcome:?}"),
+                Err(error) => {
+                    assert_eq!((requests < 3, error.kind().code()), (true, "engine"));
+                    assert_eq!(error.to_string(), "the engine ended before all lines were answered");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_has_no_more_tokens_than_it_may() {
+        for (tokens, kept) in [(0, 0), (2, 2), (3, 3), (8, 3)] {
+            let (lines, outcome) = run(Careless { requests: 4, tokens });
+            let ids = format!("\"token_ids\":[{}]", vec!["44"; kept].join(","));
+            assert!(lines.iter().all(|line| line.contains(&ids) && line.contains("\"length\"")), "{lines:?}");
+            assert_eq!(outcome.expect("all are answered").0.tokens, 3 * kept as u64);
+        }
     }
 }

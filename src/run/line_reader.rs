@@ -63,6 +63,11 @@ impl LineReader {
         });
     }
 
+    /// Whether all lines are taken, and there is no further batch.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.is_done && self.lines.is_none()
+    }
+
     /// Whether a batch was requested and has not arrived.
     pub(super) fn is_awaited(&self) -> bool {
         self.is_awaited

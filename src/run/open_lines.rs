@@ -95,7 +95,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
 
     /// Whether no line is open, and none will be.
     pub(super) fn is_done(&self) -> bool {
-        self.open.is_empty() && (self.stopped.is_some() || !self.reader.is_awaited())
+        self.open.is_empty() && (self.stopped.is_some() || self.reader.is_at_end())
     }
 
     /// How the run ended.

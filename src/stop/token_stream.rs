@@ -17,6 +17,7 @@ impl Trimmer {
             ids: Vec::new(),
             bytes: 0,
             kept: 0,
+            max_tokens: usize::MAX,
             finished: None,
         }
     }
@@ -53,19 +54,34 @@ pub struct TokenStream {
     bytes: usize,
     /// How many of them come before the stop, once there is one.
     kept: usize,
+    max_tokens: usize,
     finished: Option<FinishReason>,
 }
 
 impl TokenStream {
+    /// Sets how many tokens are read, the stop included. The output ends there with [`FinishReason::Length`].
+    #[must_use]
+    pub fn max_tokens(mut self, max_tokens: usize) -> Self {
+        self.max_tokens = max_tokens;
+        self
+    }
+
     /// Takes a token. Appends to `text` the whole characters that can no longer be part of a stop, and returns why the
     /// output ends, if it does: then `text` has all of it, and anything after that is not read.
     ///
     /// # Errors
     /// Names an id that the tokenizer does not have and that is not a stop. It is not read.
     pub fn push(&mut self, id: TokenId, text: &mut String) -> Result<Option<FinishReason>> {
-        if self.finished.is_some() {
-            return Ok(self.finished);
+        if self.finished.is_none() && self.ids.len() < self.max_tokens {
+            self.finished = self.read(id, text)?;
         }
+        if self.ids.len() >= self.max_tokens {
+            self.finish(text);
+        }
+        Ok(self.finished)
+    }
+
+    fn read(&mut self, id: TokenId, text: &mut String) -> Result<Option<FinishReason>> {
         let Trimmer { matcher, include_stop, .. } = &self.trimmer;
         if matcher.stops_at(id) {
             if *include_stop {
