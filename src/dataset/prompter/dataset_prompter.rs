@@ -8,7 +8,7 @@ use crate::dataset::config::Dataset;
 use crate::dataset::prompter::{RowPrompt, RowPrompter};
 use crate::dataset::retriever::Retriever;
 use crate::dataset::rows::Row;
-use crate::error::{At, Result};
+use crate::error::{At, Place, Result};
 
 /// Builds the prompts of a dataset's rows in their order, with in-context examples. The retriever is the dataset's, or
 /// your own:
@@ -67,7 +67,7 @@ impl DatasetPrompter {
     pub fn new(dataset: impl Into<Arc<Dataset>>, train: impl Into<Arc<[Row]>>) -> Result<Self> {
         let (dataset, train) = (dataset.into(), train.into());
         let retriever = dataset.task.retriever.open(&train, &dataset.task.input_columns);
-        let retriever = retriever.at("infer_cfg.retriever").at(&dataset.name)?;
+        let retriever = retriever.at("infer_cfg.retriever").at(Place::file(&dataset.name))?;
         Self::with_retriever(dataset, train, retriever)
     }
 
@@ -88,9 +88,45 @@ impl DatasetPrompter {
     /// # Errors
     /// The same as [`RowPrompter::prompts`], and the retriever's errors.
     pub fn prompts(&mut self, row: &Row, excess: impl FnMut(&Conversation) -> Result<usize>) -> Result<Vec<RowPrompt>> {
-        let examples = self.retriever.retrieve(self.next)?;
+        let index = self.next;
         self.next += 1;
-        let ids = examples.of(row, self.prompter.train())?;
+        let ids = self.retriever.retrieve(index)?.of(row, self.prompter.train())?;
         self.prompter.prompts(row, ids, excess)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::retriever::Examples;
+    use crate::error::Error;
+
+    /// The row's own number, except for row 1.
+    struct Flaky;
+
+    impl Retriever for Flaky {
+        fn retrieve(&mut self, index: usize) -> Result<Examples> {
+            if index == 1 { Err(Error::other("it takes too long")) } else { Ok(vec![index as i64].into()) }
+        }
+    }
+
+    #[test]
+    fn a_row_after_an_error_has_its_own_examples() {
+        let dataset = Dataset::parse(
+            "sums.toml",
+            br#"
+            reader_cfg = { output_column = "a" }
+            [infer_cfg]
+            ice_template = { template = "{q} " }
+            prompt_template = { template = "</E>{q}", ice_token = "</E>" }"#,
+        );
+        let row = |q: &str| Row::new(vec![("q".into(), q.into()), ("a".into(), "".into())]);
+        let train = ["x0", "x1", "x2"].map(row);
+        let mut prompter = DatasetPrompter::with_retriever(dataset.expect("a dataset"), train, Box::new(Flaky))
+            .expect("its templates fit");
+        let prompts = ["q0", "q1", "q2"].map(|q| prompter.prompts(&row(q), |_| Ok(0)));
+        let text = |text: &str| Conversation::Text(text.into());
+        let expected = [Some(text("x0 q0")), None, Some(text("x2 q2"))];
+        assert_eq!(prompts.map(|prompts| prompts.ok().map(|prompts| prompts[0].conversation.clone())), expected);
     }
 }
