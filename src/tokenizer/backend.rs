@@ -39,13 +39,13 @@ pub(crate) trait Backend: Send + Sync {
 
 /// Buffers of a library that make encoding again cheap. One per thread, for one tokenizer.
 #[derive(Default)]
-pub(crate) struct Scratch(Option<Box<dyn Any + Send>>);
+pub(crate) struct Scratch(Option<Box<dyn Any + Send + Sync>>);
 
 impl Scratch {
-    pub(crate) fn get_or_insert_with<T: Any + Send>(&mut self, new: impl FnOnce() -> T) -> &mut T {
-        if !self.0.as_deref().is_some_and(<dyn Any + Send>::is::<T>) {
+    pub(crate) fn get_or_insert_with<T: Any + Send + Sync>(&mut self, new: impl FnOnce() -> T) -> &mut T {
+        if !self.0.as_deref().is_some_and(<dyn Any + Send + Sync>::is::<T>) {
             self.0 = Some(Box::new(new()));
         }
-        self.0.as_deref_mut().and_then(<dyn Any + Send>::downcast_mut).expect("a T was just put there")
+        self.0.as_deref_mut().and_then(<dyn Any + Send + Sync>::downcast_mut).expect("a T was just put there")
     }
 }

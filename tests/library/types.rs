@@ -79,7 +79,8 @@ fn types_are_shared_or_sent_and_printed() {
         StopConfig, StopCriteria, StopId, StopMatcher, StopSource, StopStream, Stop, StopStrings, Substitution, SystemPrompt,
         Task, TemplateField, TerminalOptions, TextEncoder, TextPart, TokenIds, TokenStream, TokenizedPrompt, Tokenizer,
         TokenizerFiles, Trimmer, Truncated, Truncation, ApiTurn, TurnPlan, TurnPrompt, TurnTemplate, Value, View,
-        ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn, Vllm, DialoguePrompt, DialogueState
+        ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn, Vllm, DialoguePrompt, DialogueState,
+        Dialogue, JoinSession<'static>, Session, Turns
     );
     #[cfg(feature = "arrays")]
     all!(is_shared: ArrayFormat, Arrays);
@@ -90,7 +91,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[cfg(feature = "candle")]
     all!(is_shared: CandleDevice, CandleEngine);
     // One for each thread.
-    all!(is_sent: Checker, DatasetPrompter, Dialogue, Record<'static>, Session, Turns, Input, RunEvent<'static>, JoinSession<'static>, Runner);
+    all!(is_sent: Checker, DatasetPrompter, Record<'static>, Input, RunEvent<'static>, Runner);
 }
 
 /// None is forgotten.
