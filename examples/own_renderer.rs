@@ -1,14 +1,16 @@
 //! A format of one's own: turns are numbered, and the numbers are made while the prompt is written.
 
 use metatok::render::{Renderer, Segments};
-use metatok::{BuilderOptions, Conversation, Error, Mode, Model, PromptBuilder, Tokenizer};
+use metatok::{BuilderOptions, Conversation, ErrorKind, Mode, Model, PromptBuilder, Tokenizer};
 
 /// `<|im_start|>1 user` and what is said, turn by turn.
 struct Numbered;
 
 impl Renderer for Numbered {
     fn render<'a>(&'a self, said: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> metatok::Result<()> {
-        let Conversation::Messages(messages) = said else { return Err(Error::other("turns are messages")) };
+        let Conversation::Messages(messages) = said else {
+            return Err(ErrorKind::Conversation("turns are messages".into()).into());
+        };
         for (number, message) in (1_u32..).zip(messages) {
             // Text that is made here is kept by the segments.
             let begin = segments.owned(format!("<|im_start|>{number} {}\n", message.role));

@@ -1,7 +1,7 @@
 //! metatok's errors and warnings as Python's, which `metatok.errors` makes of their fields.
 
 use metatok::Error;
-use metatok::error::{Place, Warning};
+use metatok::error::Warning;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -30,12 +30,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
 
 fn made<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let mut fields = serde_json::to_value(error).unwrap_or_default();
-    let conversation = error.places().iter().find_map(|place| match place {
-        Place::Conversation(i) => Some(*i),
-        _ => None,
-    });
     if let Some(fields) = fields.as_object_mut() {
-        fields.insert("conversation".into(), conversation.into());
         fields.insert("message".into(), error.display_with(&setting_name).to_string().into());
         // As it stands in the message, without the sentence before it.
         let way_out = error.way_out().map(|way_out| way_out.display_with(&setting_name).to_string());

@@ -8,7 +8,7 @@ use crate::assemble::beginning::Beginning;
 use crate::assemble::longer::Longer;
 use crate::assemble::messages_before::{MessagesBefore, Rendered};
 use crate::compile::Atom;
-use crate::error::{At, Result};
+use crate::error::{At, Fault, OfFile, Place, Result};
 use crate::render::{Part, Segment, TemplateCut};
 use crate::tokenizer::RunCache;
 use crate::tokenizer::{AddSpecialTokens, AddedTokenMatcher, Scratch, TokenId, Tokenizer};
@@ -155,8 +155,11 @@ impl Assembler {
 
     #[cold]
     pub(super) fn check_id(&self, id: TokenId, part: Part) -> Result<()> {
-        let place = part.message.map_or("the renderer".into(), |message| format!("message {message}"));
-        self.tokenizer.check_id(id.into()).map(drop).at(place)
+        let id = self.tokenizer.check_id(id.into()).map(drop);
+        match part.message {
+            Some(message) => id.at(Place::Message(message as usize)),
+            None => id.at(Place::other("the renderer")).of_file(Fault::Model),
+        }
     }
 
     /// Whether segments are cut at control tokens in the template's text before they are encoded.

@@ -80,9 +80,8 @@ impl RecordedFingerprint {
 
 /// A file of arrays or a table has one line, with its metadata.
 fn open(path: &Path) -> Result<Input> {
-    let name = path.display().to_string();
-    match metadata(path).at(&name)? {
-        Some(metadata) => Ok(Input::record(name, "prompt", metadata)),
+    match metadata(path).at(path.display())? {
+        Some(metadata) => Ok(Input::record(path.display().to_string(), "prompt", metadata)),
         None => Input::open(path),
     }
 }

@@ -11,7 +11,7 @@ use crate::builder::stops::add_stops;
 use crate::builder::{PromptBuilder, Shared, Shortcut};
 use crate::compile::{CompiledTemplate, Compiler};
 use crate::dialect::{ChatTemplateRenderer, ConversationRenderer, Model, ModelChoice};
-use crate::error::{At, Place, Result, Setting, Warning, WayOut, way_out};
+use crate::error::{At, Fault, OfFile, Place, Result, Setting, Warning, WayOut, way_out};
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{Tokenizer, is_model};
@@ -83,14 +83,16 @@ impl PromptBuilder {
     ///
     /// ```
     /// use metatok::render::{Renderer, Segments};
-    /// use metatok::{BuilderOptions, Conversation, Mode, Model, PromptBuilder, Tokenizer};
+    /// use metatok::{BuilderOptions, Conversation, ErrorKind, Mode, Model, PromptBuilder, Tokenizer};
     ///
     /// /// Counts the bytes of a question.
     /// struct Counting;
     ///
     /// impl Renderer for Counting {
     ///     fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Segments<'a>) -> metatok::Result<()> {
-    ///         let Conversation::Text(question) = said else { return Err(metatok::Error::other("only strings")) };
+    ///         let Conversation::Text(question) = said else {
+    ///             return Err(ErrorKind::Conversation("only strings".into()).into());
+    ///         };
     ///         let begin = segments.owned(format!("<|im_start|>({}) ", question.len()));
     ///         segments.template(begin);
     ///         segments.content(question, 0);
@@ -133,7 +135,9 @@ impl PromptBuilder {
         let shortcut = shortcut.unwrap_or_default();
         let mut stop = renderer.stop();
         add_stops(&mut stop, model, &tokenizer, options)?;
-        let own = |id: i64| tokenizer.check_id(id.into()).at("pad_token_id").at(Place::file(&model.name));
+        let own = |id: i64| {
+            tokenizer.check_id(id.into()).at("pad_token_id").at(Place::file(&model.name)).of_file(Fault::Model)
+        };
         let special = tokenizer.special_token_ids();
         let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
         let mut compiler = Compiler::new(&tokenizer);

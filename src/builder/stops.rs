@@ -2,7 +2,7 @@
 
 use crate::builder::BuilderOptions;
 use crate::dialect::Model;
-use crate::error::{At, Place, Result, Setting};
+use crate::error::{At, Fault, OfFile, Place, Result, Setting};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::Tokenizer;
 
@@ -13,8 +13,8 @@ pub(super) fn add_stops(
     options: &BuilderOptions,
 ) -> Result<()> {
     for (i, &id) in model.stop.token_ids.0.iter().enumerate() {
-        let id = tokenizer.check_id(id.into()).at(format_args!("stop.token_ids[{i}]")).at(Place::file(&model.name))?;
-        stop.add_id(id, StopSource::ModelFile);
+        let id = tokenizer.check_id(id.into()).at(format_args!("stop.token_ids[{i}]")).at(Place::file(&model.name));
+        stop.add_id(id.of_file(Fault::Model)?, StopSource::ModelFile);
     }
     let special = tokenizer.special_token_ids();
     if let Some(id) = special.eos {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::compile::atom::Atom;
 use crate::compile::role::CompiledRole;
 use crate::compile::thoughts::Thoughts;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Fault, OfFile, Result};
 use crate::template::{Affix, AffixItem, EmptyContent, MergeAt, RoleTemplate};
 use crate::tokenizer::{Cut, TokenId, Tokenizer};
 
@@ -90,7 +90,7 @@ impl<'a> Compiler<'a> {
                     text.push_str(more);
                     continue;
                 }
-                AffixItem::Id(id) => self.tokenizer.check_id((*id).into()).at(place)?,
+                AffixItem::Id(id) => self.tokenizer.check_id((*id).into()).at(place).of_file(Fault::Model)?,
                 AffixItem::Token(token) => self.named(token).at(place)?,
             };
             self.cut(&std::mem::take(&mut text), &mut atoms)?;

@@ -20,7 +20,7 @@ mod thoughts;
 use std::collections::BTreeSet;
 
 use crate::conversation::opencompass_role;
-use crate::error::{At, Result, Warning};
+use crate::error::{At, Fault, OfFile, Result, Warning};
 use crate::stop::{StopCriteria, StopSource};
 use crate::template::{MetaTemplate, RoundItem};
 use crate::tokenizer::{TokenId, Tokenizer};
@@ -188,7 +188,8 @@ impl CompiledTemplate {
                 1 => "meta_template.eos_token_id".to_owned(),
                 _ => format!("meta_template.eos_token_id[{i}]"),
             };
-            self.stop.add_id(tokenizer.check_id(id.into()).at(place)?, StopSource::MetaTemplate);
+            let id = tokenizer.check_id(id.into()).at(place).of_file(Fault::Model)?;
+            self.stop.add_id(id, StopSource::MetaTemplate);
         }
         let eos: Vec<TokenId> = self.stop.stop_token_ids().collect();
         for ((place, _), role) in template.roles().zip(&self.roles) {

@@ -20,7 +20,7 @@ pub enum Fault {
     Dataset,
     /// The options, or a file that they name.
     Usage,
-    /// The machine, the network, or the way this library was built.
+    /// The machine, the network, the way this library was built, or your own renderer, engine or retriever.
     System,
 }
 
@@ -92,13 +92,14 @@ impl ErrorKind {
             | Self::NotFound(_)
             | Self::HubMissing(_)
             | Self::HubAccess(_) => Fault::Usage,
-            Self::OutOfMemory(_) | Self::MissingFeature { .. } | Self::Engine(_) | Self::Offline(_) | Self::Hub(_) => {
-                Fault::System
-            }
+            Self::OutOfMemory(_)
+            | Self::MissingFeature { .. }
+            | Self::Engine(_)
+            | Self::Offline(_)
+            | Self::Hub(_)
+            | Self::Other(_) => Fault::System,
             Self::Dataset(_) => Fault::Dataset,
-            Self::OutsideVocabulary { .. }
-            | Self::UnusedTokenId(_)
-            | Self::NotOneToken { .. }
+            Self::NotOneToken { .. }
             | Self::DuplicateRole { .. }
             | Self::ReservedOnly(_)
             | Self::NoEffect { .. }
@@ -111,11 +112,6 @@ impl ErrorKind {
             | Self::UnsupportedModel(_) => Fault::Model,
             _ => Fault::Input,
         }
-    }
-
-    /// Whether it is about a token id, which can be in a model file, an option or a message.
-    pub(super) fn is_of_token_id(&self) -> bool {
-        matches!(self, Self::OutsideVocabulary { .. } | Self::UnusedTokenId(_))
     }
 
     /// What to do about it, if that is the same everywhere.
@@ -233,16 +229,16 @@ mod tests {
         let id = || Error::from(ErrorKind::OutsideVocabulary { id: 9, size: 5 });
         let not_found = || Error::from(io::Error::from(io::ErrorKind::NotFound));
         for (error, fault) in [
-            (id().at("meta_template.begin[0]").at(Place::file("x.toml")), Fault::Model),
-            (id().at(Place::Message(0)), Fault::Input),
+            (id(), Fault::Input),
+            (id().of_file(Fault::Model), Fault::Model),
             (id().at(Setting::STOP_TOKEN_IDS), Fault::Usage),
             (not_found().at(Place::file("x.jsonl")), Fault::Usage),
             (io::Error::from(io::ErrorKind::StorageFull).into(), Fault::System),
             (ErrorKind::Parse("expected value".into()).into(), Fault::Input),
             (Error::from(ErrorKind::Parse("expected value".into())).of_file(Fault::Model), Fault::Model),
             (not_found().of_file(Fault::Model), Fault::Usage),
-            (Error::other("a database is away"), Fault::Input),
-            (Error::other("a database is away").with_fault(Fault::System), Fault::System),
+            (Error::other("a database is away"), Fault::System),
+            (Error::other("no such question").with_fault(Fault::Input), Fault::Input),
         ] {
             assert_eq!(error.fault(), fault, "{error}");
         }

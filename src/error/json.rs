@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::error::{Error, Fault, WayOut};
+use crate::error::{Error, Fault, Setting, WayOut};
 
 impl Serialize for Error {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -23,7 +23,13 @@ impl Serialize for Error {
             #[serde(skip_serializing_if = "Option::is_none")]
             column: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            conversation: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             message_index: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            request: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            setting: Option<&'a str>,
         }
         let fields = Fields {
             code: self.kind().code(),
@@ -34,7 +40,10 @@ impl Serialize for Error {
             line: self.line(),
             key: self.key(),
             column: self.column(),
+            conversation: self.conversation(),
             message_index: self.message_index(),
+            request: self.request(),
+            setting: self.setting().map(Setting::name),
         };
         fields.serialize(serializer)
     }

@@ -72,7 +72,9 @@ struct Inner {
 }
 
 impl Error {
-    /// An error from your own renderer, engine or retriever. [`Self::kind`] returns it as [`ErrorKind::Other`].
+    /// An error from your own renderer, engine or retriever. [`Self::kind`] returns it as [`ErrorKind::Other`]. It is a
+    /// fault of the system unless [`Self::with_fault`] says otherwise; what is wrong with a conversation or a row is an
+    /// [`ErrorKind::Conversation`] or [`ErrorKind::Row`].
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Other(error.into()).into()
     }
@@ -120,11 +122,9 @@ impl Error {
 
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
-        let has = |is: fn(&Place) -> bool| self.0.places.iter().any(is);
         match self.0.fault {
             Some(fault) => fault,
-            None if has(|place| matches!(place, Place::Setting(_))) => Fault::Usage,
-            None if self.0.kind.is_of_token_id() && has(Place::is_in_input) => Fault::Input,
+            None if self.setting().is_some() => Fault::Usage,
             None => self.0.kind.fault(),
         }
     }
@@ -157,7 +157,8 @@ impl Error {
         })
     }
 
-    /// The line of the file, counted from 1. For a file without lines, the row or item.
+    /// The line of an input, counted from 1. For a file without lines, the row or item. Mistakes in the syntax of other
+    /// files have their line in the message.
     pub fn line(&self) -> Option<u64> {
         self.0.places.iter().find_map(|place| match place {
             Place::Line { number, .. } => Some(*number),
@@ -165,9 +166,9 @@ impl Error {
         })
     }
 
-    /// The key path in the file or value.
+    /// The key path in the file or value; of several, the innermost.
     pub fn key(&self) -> Option<&str> {
-        self.0.places.iter().find_map(|place| match place {
+        self.0.places.iter().rev().find_map(|place| match place {
             Place::Key(path) => Some(path.as_str()),
             _ => None,
         })
@@ -177,6 +178,30 @@ impl Error {
     pub fn column(&self) -> Option<&str> {
         self.0.places.iter().find_map(|place| match place {
             Place::Column(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The conversation of a batch, counted from 0.
+    pub fn conversation(&self) -> Option<usize> {
+        self.0.places.iter().find_map(|place| match place {
+            Place::Conversation(index) => Some(*index),
+            _ => None,
+        })
+    }
+
+    /// The request to an engine, counted from 0.
+    pub fn request(&self) -> Option<usize> {
+        self.0.places.iter().find_map(|place| match place {
+            Place::Request(index) => Some(*index),
+            _ => None,
+        })
+    }
+
+    /// The option that is wrong.
+    pub fn setting(&self) -> Option<&Setting> {
+        self.0.places.iter().find_map(|place| match place {
+            Place::Setting(setting) => Some(setting),
             _ => None,
         })
     }
@@ -292,6 +317,19 @@ mod tests {
             "way_out": "raise `max_line_bytes` if that is intended", "file": "x.jsonl", "line": 3,
         });
         assert_eq!(serde_json::to_value(&error).expect("it is plain"), json);
+    }
+
+    #[test]
+    fn each_place_can_be_asked_for() {
+        let error = Error::from(ErrorKind::EmptyPrompt).at("round[0].begin").at("meta_template");
+        assert_eq!(error.key(), Some("round[0].begin"));
+        let error = error.at(Place::Message(3)).at(Place::Conversation(2)).at(Place::Request(1));
+        let error = error.at(Setting::FORMAT.set_to("messages"));
+        assert_eq!((error.request(), error.conversation(), error.message_index()), (Some(1), Some(2), Some(3)));
+        assert_eq!(error.setting(), Some(&Setting::FORMAT.set_to("messages")));
+        let json = serde_json::to_value(&error).expect("it is plain");
+        let found = ["request", "conversation", "message_index", "setting", "key"].map(|name| json[name].clone());
+        assert_eq!(serde_json::json!(found), serde_json::json!([1, 2, 3, "format", "round[0].begin"]));
     }
 
     #[test]

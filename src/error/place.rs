@@ -58,11 +58,6 @@ impl Place {
         Self::Other(words.to_string())
     }
 
-    /// Whether it is in a conversation or a row, rather than in a file of the model.
-    pub(super) fn is_in_input(&self) -> bool {
-        matches!(self, Self::Line { .. } | Self::Column(_) | Self::Conversation(_) | Self::Message(_) | Self::Item(_))
-    }
-
     pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, name: &SettingName<'_>) -> fmt::Result {
         match self {
             Self::File(text) | Self::Key(text) | Self::Other(text) => f.write_str(text),

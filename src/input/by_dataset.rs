@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::input::{Input, each_object};
 
 /// The extensions that a file's name may have after the dataset's, from the outside in.
@@ -44,7 +44,7 @@ pub fn by_dataset<T: Default>(
             line.and_then(|line| visit(&mut found, line)).map_err(|error| place.of_error(error))
         })?;
         if is_empty {
-            return Err(ErrorKind::Parse(format!("it contains no {what}s"))).at(name);
+            return Err(ErrorKind::Parse(format!("it contains no {what}s"))).at(Place::file(name));
         }
         datasets.push((dataset_name(&name), found));
     }

@@ -31,7 +31,7 @@ pub struct MessageEnd {
 ///
 /// ```
 /// use metatok::render::{ByMessage, MessageEnd, Progress, Renderer, Segments, TemplateCut};
-/// use metatok::{BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, Result, Tokenizer};
+/// use metatok::{BuilderOptions, ChatMessage, Conversation, ErrorKind, Mode, Model, PromptBuilder, Result, Tokenizer};
 ///
 /// /// Ends each message with a control token.
 /// struct Lines;
@@ -61,7 +61,9 @@ pub struct MessageEnd {
 ///
 /// impl Renderer for Lines {
 ///     fn render<'a>(&'a self, said: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
-///         let Conversation::Messages(messages) = said else { return Err(metatok::Error::other("only messages")) };
+///         let Conversation::Messages(messages) = said else {
+///             return Err(ErrorKind::Conversation("only messages".into()).into());
+///         };
 ///         self.render_from(messages, mode, Progress::default(), segments, &mut Vec::new())
 ///     }
 ///

@@ -98,8 +98,9 @@ pub trait Renderer: Send + Sync {
     /// Writes the segments of a prompt.
     ///
     /// # Errors
-    /// Names the item of the conversation that the template has no place for. [`Error::other`](crate::Error::other)
-    /// wraps any other error.
+    /// Names the item of the conversation that the template has no place for, as an
+    /// [`ErrorKind::Conversation`](crate::ErrorKind::Conversation). [`Error::other`](crate::Error::other) wraps any other
+    /// error.
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()>;
 
     /// The names that [`Part::role`] refers to.

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use serde_json::value::RawValue;
 
-use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::input::{Input, each_object};
 use crate::score::labeled_row::{Label, LabeledRow};
 use crate::score::text_to_score::{TextLine, TextToScore};
@@ -68,7 +68,7 @@ impl TextsToScore {
             Ok(ControlFlow::Continue(()))
         })?;
         if texts.rows.is_empty() {
-            return Err(ErrorKind::Parse("it contains no texts to score".into())).at(name);
+            return Err(ErrorKind::Parse("it contains no texts to score".into())).at(Place::file(name));
         }
         Ok(texts)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::input::{Batches, Input, LineBatch, Rejected, objects};
 use crate::pipeline;
 use crate::server::{Asked, EngineAnswer, KeptFilters, without_infinities};
@@ -158,7 +158,10 @@ fn not_empty(
             empty.retain(|name| !batch.as_ref().is_ok_and(|batch| *batch.lines.input == **name));
             Some(batch)
         }
-        None => empty.drain(..).next().map(|name| Err(ErrorKind::Parse("it contains no answers".into())).at(name)),
+        None => {
+            let name = empty.drain(..).next()?;
+            Some(Err(ErrorKind::Parse("it contains no answers".into())).at(Place::file(name)))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metatok::build::{Build, IdsForm, PromptForm};
 use metatok::compile::Atom;
+use metatok::error::Fault;
 use metatok::input::Input;
 use metatok::render::{Element, Part, Renderer, Segments};
 use metatok::sink::{Jsonl, Sink};
@@ -116,6 +117,7 @@ fn errors() {
     for (step, expected) in cases {
         let error = ids(&demo(), &[Step::Template("a"), step]).expect_err("it is refused");
         assert_eq!(error.to_string(), expected);
+        assert_eq!(error.fault(), if expected.contains("moon") { Fault::System } else { Fault::Model });
         let is_own = matches!(error.kind(), ErrorKind::Other(own) if own.to_string() == "the moon is full");
         assert_eq!(is_own, expected == "the moon is full");
     }
@@ -130,6 +132,7 @@ fn ids_of_messages_are_checked_too() {
         metatok::conversation::Content::Parts(vec![metatok::conversation::ContentPart::Ids(vec![7, 99_999])]);
     let error = PromptBuilder::demo().and_then(|demo| demo.build(&conversation)).expect_err("there is no such token");
     assert_eq!(error.to_string(), "message 0: token id 99999 is outside the vocabulary (1054 tokens)");
+    assert_eq!((error.message_index(), error.fault()), (Some(0), Fault::Input));
 }
 
 /// Who wants more says where a piece comes from.

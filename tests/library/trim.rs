@@ -1,7 +1,9 @@
 //! Trimming equals decoding everything and searching it, on every tokenizer, finished or while it streams.
 
+use metatok::error::Fault;
 use metatok::stop::{FinishReason, StopCriteria, StopSource, without_echo};
-use metatok::{Completion, TokenId, Trimmer};
+use metatok::trim::{AnswerTrimmer, TrimOptions};
+use metatok::{Completion, PromptBuilder, TokenId, Trimmer};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -192,6 +194,15 @@ fn padding_and_echo_are_left_out() {
 }
 
 fn an_id_that_does_not_exist_is_named() {
-    let error = trimmer(&[]).complete(&[44, 99_999]).expect_err("there are not so many");
-    assert_eq!(error.to_string(), "token id 99999 is outside the vocabulary (1054 tokens)");
+    let demo = PromptBuilder::demo().expect("the demo");
+    let answers = AnswerTrimmer::new(&demo, TrimOptions::default()).expect("its stops");
+    for error in [
+        demo.complete(&[44, 99_999]).err(),
+        demo.tokenizer().decode(&[44, 99_999], false).err(),
+        answers.trim(r#"{"token_ids": [44, 99999]}"#).err(),
+    ] {
+        let error = error.expect("there are not so many");
+        assert!(error.to_string().ends_with("token id 99999 is outside the vocabulary (1054 tokens)"), "{error}");
+        assert_eq!(error.fault(), Fault::Input);
+    }
 }

@@ -8,7 +8,7 @@ use crate::dialect::fastchat::layout::{First, Layout, When};
 use crate::dialect::fastchat::said::{self, Said, Words};
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
 use crate::render::{Renderer, Segments, TemplateCut};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{TokenId, Tokenizer};
@@ -234,7 +234,7 @@ fn system_text<'a>(said: &Said<'a>) -> Result<&'a str> {
 fn stop(template: &ConversationTemplate, tokenizer: &Tokenizer) -> Result<StopCriteria> {
     let mut stop = StopCriteria::default();
     for (i, &id) in template.stop_token_ids.iter().flat_map(|ids| &ids.0).enumerate() {
-        let id = tokenizer.check_id(id.into()).at(format_args!("stop_token_ids[{i}]"))?;
+        let id = tokenizer.check_id(id.into()).at(format_args!("stop_token_ids[{i}]")).of_file(Fault::Model)?;
         stop.add_id(id, StopSource::ConversationTemplate);
     }
     template.stop_str.iter().for_each(|string| stop.add_string(string));
