@@ -126,10 +126,12 @@ pub(crate) fn asker(answer: &EngineAnswer<'_>) -> Result<(Asker, Option<usize>)>
     })
 }
 
-/// Looks up a row by its id, or by its id as a string.
-pub(crate) fn of_row<'m, T>(row: &RowKey, find: impl Fn(&Asker) -> Option<&'m T>) -> Option<&'m T> {
-    let asker = (row.id.clone(), row.repeat);
-    find(&asker).or_else(|| find(&(string_id(&row.id).into_owned(), row.repeat)))
+/// Looks up a row by its id and repeat, or by its id as a string.
+pub(crate) fn of_row<'m, T>(
+    (id, repeat): (&str, Option<usize>),
+    find: impl Fn(&Asker) -> Option<&'m T>,
+) -> Option<&'m T> {
+    find(&(id.to_owned(), repeat)).or_else(|| find(&(string_id(id).into_owned(), repeat)))
 }
 
 /// An id, as JSON, after a server returned it: servers turn ids into strings.
@@ -164,7 +166,7 @@ impl ModelAnswers {
 
     /// Whether there is an answer to a turn of the row with this id, as JSON.
     pub fn has(&self, id: &str, repeat: Option<usize>, turn: usize) -> bool {
-        self.get(&RowKey { id: without_escapes(id).into_owned(), has_id: true, repeat, columns: None }, turn).is_some()
+        self.get((&without_escapes(id), repeat), turn).is_some()
     }
 
     /// Whether a model's thoughts are removed from its answers.
@@ -178,7 +180,7 @@ impl ModelAnswers {
         if self.strip_thoughts { fingerprint.with("strip_thoughts", true) } else { fingerprint }
     }
 
-    fn get(&self, row: &RowKey, turn: usize) -> Option<&Answer> {
+    fn get(&self, row: (&str, Option<usize>), turn: usize) -> Option<&Answer> {
         let given = of_row(row, |asker| self.by_turn.get(&(asker.clone(), turn)))?;
         given.is_used.store(true, Ordering::Relaxed);
         Some(&given.answer)
@@ -199,7 +201,7 @@ impl ModelAnswers {
     /// # Errors
     /// The same as for [`Turns::answer_ids`], with the turn.
     pub fn answer(&self, row: &RowKey, turns: &mut Turns) -> Result<bool> {
-        let answer = turns.plan().turn().and_then(|turn| self.get(row, turn));
+        let answer = turns.plan().turn().and_then(|turn| self.get((row.id.get(), row.repeat), turn));
         answer.map_or(Ok(false), |answer| answer.give(turns).map(|()| true))
     }
 
@@ -208,7 +210,9 @@ impl ModelAnswers {
     /// # Errors
     /// [`ErrorKind::Row`] for an answer with token ids only.
     pub fn answer_messages(&self, row: &RowKey, plan: &mut TurnPlan) -> Result<bool> {
-        let Some((turn, answer)) = plan.turn().and_then(|turn| Some((turn, self.get(row, turn)?))) else {
+        let Some((turn, answer)) =
+            plan.turn().and_then(|turn| Some((turn, self.get((row.id.get(), row.repeat), turn)?)))
+        else {
             return Ok(false);
         };
         match answer {

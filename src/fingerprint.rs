@@ -15,6 +15,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::builder::BuilderOptions;
 use crate::dialect::{ChatTemplate, Model};
@@ -113,8 +114,8 @@ impl Fingerprint {
     }
 
     /// As written in files, on one line.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("strings and values are JSON")
+    pub fn to_json(&self) -> Box<RawValue> {
+        to_raw_value(self).expect("strings and values are JSON")
     }
 
     /// The parts that differ from `here`.

@@ -58,10 +58,10 @@ impl OutputForm {
     /// let form = OutputForm::find("lmdeploy")?;
     /// let Sink::Lines(sink) = form.open(&builder, FormOptions::default())? else { panic!("its files are lines") };
     /// let prompt = builder.build(&metatok::Conversation::Text("Once".into()))?;
-    /// let mut line = Vec::new();
-    /// sink.write(&PromptKey::of("0"), &(&prompt).into(), &mut line)?;
+    /// let (id, mut line) = (serde_json::value::to_raw_value(&0)?, Vec::new());
+    /// sink.write(&PromptKey::of(&id), &(&prompt).into(), &mut line)?;
     /// assert!(line.starts_with(br#"{"id":"0","input_ids":["#));
-    /// # Ok::<(), metatok::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

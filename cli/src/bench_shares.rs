@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::bench_data::{Data, input};
 use metatok::builder::{PromptBuilder, RunCounts};
 use metatok::error::{Result, counted};
-use metatok::input::each_conversation;
+use metatok::input::{each_conversation, from_json};
 use metatok::sink::{BuiltPrompt, Jsonl, LineSink as _, PromptKey};
 
 /// The shares of the steps, of all one, and the runs of text of one pass.
@@ -44,9 +44,9 @@ pub(crate) fn shares(time: Duration, data: &Data, builder: &impl Fn() -> Result<
         }
         spent[1] += began.elapsed();
         runs = session.runs();
-        let began = Instant::now();
+        let (began, id) = (Instant::now(), from_json("0")?);
         for prompt in &prompts {
-            sink.write(&PromptKey::of("0"), &BuiltPrompt::from(prompt), &mut out)?;
+            sink.write(&PromptKey::of(id), &BuiltPrompt::from(prompt), &mut out)?;
         }
         spent[2] += began.elapsed();
         if runs.all == 0 {

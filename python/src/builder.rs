@@ -261,7 +261,7 @@ impl Builder {
     fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
         let options = self.recipe.options().or_raise(py)?;
         let tokenizer = self.shared.builder.tokenizer();
-        Ok(py.detach(|| Fingerprint::new(&self.model, tokenizer, &options).to_json()))
+        Ok(py.detach(|| Fingerprint::new(&self.model, tokenizer, &options).to_json().to_string()))
     }
 
     /// Warnings and notes about the model file.

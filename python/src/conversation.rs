@@ -95,7 +95,8 @@ impl<'b> Reader<'b> {
     pub(crate) fn record(&mut self, record: Record<'_>, place: impl Display) -> Result<Said> {
         self.notes.see_record(&record, self.builder, place);
         let mode = self.builder.mode();
-        let (id, max_out_len) = (record.id.map(str::to_owned), record.max_out_len.filter(|_| mode == Mode::Generate));
+        let (id, max_out_len) =
+            (record.id.map(|id| id.get().to_owned()), record.max_out_len.filter(|_| mode == Mode::Generate));
         let (conversation, scored) = record.into_conversation(mode)?;
         Ok(Said { conversation, id, scored, max_out_len })
     }

@@ -2,6 +2,7 @@
 
 use metatok::dataset::prompter::SamplingParams;
 use metatok::error::{At, ErrorKind, Result};
+use metatok::input::from_json;
 use metatok::read_options;
 use metatok::server::RequestOptions;
 use metatok::sink::{BuiltPrompt, FormOptions, LineSink, OutputForm, PromptKey, Sink};
@@ -45,7 +46,7 @@ pub(crate) fn requests(
         let line = |(number, built): (usize, &Prompt)| -> Result<String> {
             let Prompt { prompt, id, max_out_len: own, conversation, .. } = built;
             let (id, mut line) = (id.clone().unwrap_or_else(|| number.to_string()), Vec::new());
-            let key = PromptKey { max_out_len: own.or(max_out_len), ..PromptKey::of(&id) };
+            let key = PromptKey { max_out_len: own.or(max_out_len), ..PromptKey::of(from_json(&id)?) };
             sink.write(&key, &BuiltPrompt { conversation: conversation.as_ref(), ..prompt.into() }, &mut line)?;
             Ok(String::from_utf8_lossy(&line).into_owned())
         };

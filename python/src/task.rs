@@ -148,7 +148,7 @@ impl Task {
 
     #[getter]
     fn fingerprint(&self) -> String {
-        self.fingerprint.to_json()
+        self.fingerprint.to_json().to_string()
     }
 
     #[getter]

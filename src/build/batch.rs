@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use crate::answers::ModelAnswers;
 use crate::build::notes::Notes;
 use crate::build::repeated_ids::LineIds;
@@ -10,7 +12,7 @@ use crate::build::written::Written;
 use crate::conversation::Mode;
 use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RawRecord, RecordReader, RowPrompter};
 use crate::error::{Error, Result, Warning};
-use crate::input::{LineBatch, RecordPlace, Rejected};
+use crate::input::{LineBatch, RecordPlace, Rejected, from_json};
 use crate::prepared::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
 
@@ -110,14 +112,14 @@ impl BatchBuilder<'_> {
             self.built.notes.see_string(place);
         }
         let mut digits = itoa::Buffer::new();
-        let id_or_number = id.unwrap_or_else(|| digits.format(number));
+        let id_or_number = id.map_or_else(|| from_json(digits.format(number)), Ok)?;
         // A text to score has no answer.
         let max_out_len = record.max_out_len.filter(|_| self.mode == Mode::Generate);
         let key = PromptKey { max_out_len, ..PromptKey::of(id_or_number) };
         let (conversation, scored) = record.into_conversation(self.mode)?;
         let tools = tools.as_deref();
         self.write(PromptRequest { key, conversation: &conversation, scored: &scored, choices: &[], tools })?;
-        self.built.ids.push(id, number, line);
+        self.built.ids.push(id.map(RawValue::get), number, line);
         Ok(())
     }
 
@@ -159,7 +161,7 @@ impl BatchBuilder<'_> {
                 written.too_long += u64::from(longest.is_some_and(|longest| tokens > longest as u64));
             }
         }
-        self.built.ids.push_row(key.has_id.then_some(&*key.id), pick, line);
+        self.built.ids.push_row(key.has_id.then(|| key.id.get()), pick, line);
         Ok(())
     }
 

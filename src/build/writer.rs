@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::value::RawValue;
+
 use crate::answers::ModelAnswers;
 use crate::assemble::Detail;
 use crate::build::check_media::check_media;
@@ -36,7 +38,7 @@ pub struct IdsForm {
     /// Whether prompts with an image, audio or video whose file is missing are rejected.
     pub check_files: bool,
     /// What built the prompts, to be written with each one.
-    pub fingerprint: Option<String>,
+    pub fingerprint: Option<Box<RawValue>>,
 }
 
 impl IdsForm {

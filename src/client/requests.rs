@@ -309,7 +309,7 @@ fn body(ask: &Ask, attempt: u32, sink: &dyn LineSink) -> Result<Vec<u8>> {
     let key = PromptKey {
         max_out_len: Some(ask.max_new_tokens as u64),
         sampling_params: ask.sampling_params,
-        ..PromptKey::of(id.get())
+        ..PromptKey::of(&id)
     };
     let mut body = Vec::new();
     sink.write(&key, &BuiltPrompt::from(&ask.prompt), &mut body)?;

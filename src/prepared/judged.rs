@@ -125,7 +125,7 @@ impl Judged {
                     return Err(ErrorKind::Row(what)).at(Place::file(&model.name));
                 }
                 Err(lack) => {
-                    tally.leave_out(i, &lack, number, &key.id);
+                    tally.leave_out(i, &lack, number, key.id.get());
                     return Ok(None);
                 }
             }
@@ -201,13 +201,13 @@ impl Model {
         turns: Option<usize>,
         found: &mut HashMap<usize, String>,
     ) -> Result<std::result::Result<Prediction, Lack>> {
-        let own = if key.repeat.is_none() { self.requests.get(&*string_id(&key.id)) } else { None };
+        let own = if key.repeat.is_none() { self.requests.get(&*string_id(key.id.get())) } else { None };
         let answers = match own {
             Some((asker, turn)) => self.rows.get(asker).map(|answers| Cow::Owned(answers.only(*turn))),
-            None => of_row(key, |asker| self.rows.get(asker)).map(Cow::Borrowed),
+            None => of_row((key.id.get(), key.repeat), |asker| self.rows.get(asker)).map(Cow::Borrowed),
         };
         let Some(answers) = answers else { return Ok(Err(Lack::Answer)) };
-        let of_other_row = found.insert(answers.line, key.id.clone()).filter(|row| *row != key.id);
+        let of_other_row = found.insert(answers.line, key.id.to_string()).filter(|row| row != key.id.get());
         if let Some(other) = of_other_row {
             let what = format!(
                 "an answer could be of this row or of the row {other}, because one id is the other and \"-turn-\" or \"-repeat-\""

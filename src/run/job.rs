@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::vec;
 
-use serde_json::value::RawValue;
-
 use crate::assemble::TokenizedPrompt;
 use crate::build::InputRemarks;
 use crate::builder::{PromptBuilder, Session};
@@ -24,30 +22,12 @@ pub(crate) struct Job {
     pub(crate) number: u64,
     input: Arc<str>,
     line: Line,
-    pub(crate) key: JobKey,
+    pub(crate) key: RowKey,
     /// How many prompts it has produced.
     pub(crate) asked: u64,
     /// The turn of the last prompt, also if that could not be built.
     pub(crate) turn: Option<usize>,
     prompts: Prompts,
-}
-
-/// What distinguishes the line's answers from those of others.
-pub(crate) struct JobKey {
-    /// As JSON.
-    pub(crate) id: Box<RawValue>,
-    /// Whether the line has its own id.
-    pub(crate) has_id: bool,
-    pub(crate) repeat: Option<usize>,
-    /// The columns that are kept.
-    pub(crate) columns: Option<Box<RawValue>>,
-}
-
-impl From<RowKey> for JobKey {
-    fn from(RowKey { id, has_id, repeat, columns }: RowKey) -> Self {
-        let raw = |json: String| RawValue::from_string(json).expect("a row's key is JSON");
-        Self { id: raw(id), has_id, repeat, columns: columns.map(raw) }
-    }
 }
 
 enum Prompts {
@@ -78,13 +58,14 @@ impl Job {
     ) -> Result<Self> {
         let record = builder.record_reader(format).parse(text)?;
         remarks.notes.see_record(&record, builder, RecordPlace::new(&batch.input, line));
-        let has_id = record.id.is_some();
-        let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
-        let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
+        let numbered = RowKey::numbered(PickedRow::once(number as usize));
+        let key = match record.id {
+            Some(id) => RowKey { id: id.to_owned(), has_id: true, ..numbered },
+            None => numbered,
+        };
         let max_out_len = record.max_out_len;
         let (conversation, _) = record.into_conversation(Mode::Generate)?;
         let prompts = Prompts::Conversation(Some(conversation), max_out_len);
-        let key = JobKey { id, has_id, repeat: None, columns: None };
         Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts })
     }
 
@@ -95,7 +76,7 @@ impl Job {
             number,
             input: Arc::clone(&batch.input),
             line: line.clone(),
-            key: RowKey::numbered(pick).into(),
+            key: RowKey::numbered(pick),
             asked: 0,
             turn: None,
             prompts,
@@ -120,7 +101,7 @@ impl Job {
         } else {
             Prompts::Known(dataset.prompts(row, examples, prompter, tokens)?.into_iter())
         };
-        let key = dataset.kept_columns().key(row, pick)?.into();
+        let key = dataset.kept_columns().key(row, pick)?;
         Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts })
     }
 
@@ -221,8 +202,4 @@ impl Job {
         let Written { token_ids, text, stop } = crate::input::from_json(line)?;
         self.answer(token_ids, &text, stop.as_ref())
     }
-}
-
-fn number_id(number: u64) -> Box<RawValue> {
-    RawValue::from_string(number.to_string()).expect("a number is JSON")
 }

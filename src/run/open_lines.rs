@@ -8,7 +8,7 @@ use crate::dataset::RowKey;
 use crate::error::{Error, Result};
 use crate::run::KnownAnswer;
 use crate::run::events::{RunEvent, RunOutcome};
-use crate::run::job::{Ask, Job, JobKey};
+use crate::run::job::{Ask, Job};
 use crate::run::line_reader::{LineReader, Read};
 use crate::run::runner::{Refused, Run, json, raw};
 use crate::trim::TrimmedAnswer;
@@ -149,7 +149,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
             Ok(job) if self.run.answers.has_all(job.number, job.prompts_left()) => self.hand_out()?,
             Ok(job) => return self.advance(job),
             Err(Refused { number, pick, error }) => {
-                let key = RowKey::numbered(pick).into();
+                let key = RowKey::numbered(pick);
                 if let ControlFlow::Break(error) = self.run.refuse((number, 1), &key, None, error)? {
                     self.stop_before(number, Stopped::At(error));
                 }
@@ -215,7 +215,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         totals.answers_omitted += u64::from(answer_omitted);
         totals.truncated += u64::from(truncated.is_some());
         *totals.reasons.entry(known_reason(&answer.finish_reason)).or_default() += 1;
-        let JobKey { id, repeat, columns, .. } = &job.key;
+        let RowKey { id, repeat, columns, .. } = &job.key;
         let (id, columns) = (Some(Cow::Borrowed(&**id)), columns.as_deref());
         let truncated = truncated.as_ref().map(raw).transpose()?.map(Cow::Owned);
         let answer = TrimmedAnswer { id, repeat: *repeat, turn, columns, truncated, ..answer };

@@ -13,13 +13,13 @@ use crate::builder::{PromptBuilder, Session};
 use crate::client::Client;
 #[cfg(feature = "http")]
 use crate::dataset::SamplingParams;
-use crate::dataset::{Examples, Line, PickedRow, RawRecord, RowPrompter};
+use crate::dataset::{Examples, Line, PickedRow, RawRecord, RowKey, RowPrompter};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Input, LineBatch, RecordPlace};
 use crate::prepared::{PreparedDataset, line_batches};
 use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
-use crate::run::job::{Job, JobKey};
+use crate::run::job::Job;
 use crate::run::options::Room;
 use crate::run::read_ahead::read_ahead;
 use crate::run::{Place, RunAnswers, RunOptions};
@@ -100,8 +100,8 @@ pub(super) struct Failed<'a> {
 }
 
 impl<'a> Failed<'a> {
-    pub(super) fn new(key: &'a JobKey, turn: Option<usize>, error: String) -> Self {
-        let JobKey { id, repeat, columns, .. } = key;
+    pub(super) fn new(key: &'a RowKey, turn: Option<usize>, error: String) -> Self {
+        let RowKey { id, repeat, columns, .. } = key;
         Self { id, repeat: *repeat, turn, columns: columns.as_deref(), error, status: None, attempts: None }
     }
 }
@@ -241,7 +241,7 @@ impl Run<'_> {
     pub(super) fn refuse(
         &mut self,
         place: Place,
-        key: &JobKey,
+        key: &RowKey,
         turn: Option<usize>,
         error: Error,
     ) -> Result<ControlFlow<Error>> {

@@ -11,7 +11,7 @@ const NORMALIZING: &str = "-normalizing";
 
 /// The prompt's id as a string, with the numbers of the repeat, the turn and the label.
 pub(super) fn request_id(run_id: Option<&str>, key: &PromptKey<'_>) -> String {
-    let row: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
+    let row: String = serde_json::from_str(key.id.get()).unwrap_or_else(|_| key.id.to_string());
     let mut id = match run_id {
         Some(run_id) => format!("{run_id}-{row}"),
         None => row,
@@ -71,7 +71,7 @@ mod tests {
         fn a_request_id_splits_into_its_parts(run_id in proptest::option::of("[a-z0-9-]{1,8}"), id in "[a-z0-9-]{0,8}", repeat: Option<usize>, turn: Option<usize>) {
             prop_assume!(split_request_id(&id) == (&*id, None, None));
             let json = json_string(&id);
-            let key = PromptKey { repeat, turn, ..PromptKey::of(json.get()) };
+            let key = PromptKey { repeat, turn, ..PromptKey::of(&json) };
             let request_id = json_string(&request_id(run_id.as_deref(), &key));
             let request_id = without_run_id(&request_id, run_id.as_deref()).unwrap_or(request_id);
             let request_id: String = serde_json::from_str(request_id.get()).expect("it is a string");
@@ -83,7 +83,7 @@ mod tests {
         fn the_id_of_a_text_to_score_splits_into_its_parts(id in "[a-z0-9-]{0,8}", repeat: Option<usize>, label: usize, is_normalizing: bool) {
             prop_assume!(split_request_id(&id) == (&*id, None, None));
             let json = json_string(&id);
-            let key = PromptKey { repeat, label_index: Some(label), is_normalizing, ..PromptKey::of(json.get()) };
+            let key = PromptKey { repeat, label_index: Some(label), is_normalizing, ..PromptKey::of(&json) };
             let request_id = request_id(None, &key);
             let (row, split, normalizing) = split_label(&request_id);
             prop_assert_eq!((split, normalizing), (Some(label), is_normalizing));

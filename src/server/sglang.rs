@@ -230,6 +230,8 @@ fn usage(keys: &Keys<'_>) -> Result<Usage> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::value::to_raw_value;
+
     use super::*;
     use crate::conversation::Conversation;
 
@@ -241,7 +243,8 @@ mod tests {
             let options = RequestOptions { stream, ..RequestOptions::default() };
             let mut line = Vec::new();
             let sink = Sglang::new(&builder, options).expect("it takes these options");
-            sink.write(&PromptKey::of("3"), &(&prompt).into(), &mut line).expect("it is a prompt to continue");
+            sink.write(&PromptKey::of(&to_raw_value(&3).expect("a number is JSON")), &(&prompt).into(), &mut line)
+                .expect("it is a prompt to continue");
             let body: serde_json::Value = serde_json::from_slice(&line).expect("a request is JSON");
             assert_eq!(body.get("rid").is_none(), stream, "{body}");
         }

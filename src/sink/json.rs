@@ -6,7 +6,7 @@ use crate::sink::PromptKey;
 /// Opens an object with the keys that identify a prompt.
 pub(super) fn write_key(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"id\":");
-    out.extend_from_slice(key.id.as_bytes());
+    out.extend_from_slice(key.id.get().as_bytes());
     if let Some(label) = key.label {
         out.extend_from_slice(b",\"label\":");
         write_json(label, out);
@@ -31,7 +31,7 @@ pub(crate) fn write_origin(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     for (name, json) in [(&b",\"columns\":"[..], key.columns), (b",\"fingerprint\":", key.fingerprint)] {
         if let Some(json) = json {
             out.extend_from_slice(name);
-            out.extend_from_slice(json.as_bytes());
+            out.extend_from_slice(json.get().as_bytes());
         }
     }
 }

@@ -6,10 +6,10 @@
 //!
 //! let builder = PromptBuilder::demo()?;
 //! let prompt = builder.build(&Conversation::Text("Once".into()))?;
-//! let mut line = Vec::new();
-//! Jsonl::new(&builder, false).write(&PromptKey::of("7"), &(&prompt).into(), &mut line)?;
+//! let (id, mut line) = (serde_json::value::to_raw_value(&7)?, Vec::new());
+//! Jsonl::new(&builder, false).write(&PromptKey::of(&id), &(&prompt).into(), &mut line)?;
 //! assert!(line.starts_with(br#"{"id":7,"input_ids":["#));
-//! # Ok::<(), metatok::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) lists the forms by name; those of inference servers are in

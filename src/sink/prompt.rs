@@ -1,5 +1,7 @@
 //! A prompt to write: the key that identifies it, and what was built for it.
 
+use serde_json::value::RawValue;
+
 use crate::assemble::TokenizedPrompt;
 use crate::conversation::Conversation;
 use crate::dataset::{RowKey, SamplingParams, Value};
@@ -8,10 +10,19 @@ use crate::truncate::Truncated;
 use crate::turns::PrefixBreak;
 
 /// Identifies a prompt, with the options of its answer.
+///
+/// ```
+/// use metatok::sink::PromptKey;
+/// use serde_json::value::to_raw_value;
+///
+/// let id = to_raw_value("the \"first\"")?;
+/// assert_eq!(PromptKey::of(&id).id.get(), r#""the \"first\"""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct PromptKey<'p> {
     /// The id, as JSON.
-    pub id: &'p str,
+    pub id: &'p RawValue,
     /// The label, if it is a text to score.
     pub label: Option<&'p Value>,
     /// The index of that label among those of its row.
@@ -23,18 +34,18 @@ pub struct PromptKey<'p> {
     /// Which of the model's turns it is for, in a chat.
     pub turn: Option<usize>,
     /// The columns of its row that are kept, as a JSON object.
-    pub columns: Option<&'p str>,
+    pub columns: Option<&'p RawValue>,
     /// The limit on the answer's tokens, if the row has one.
     pub max_out_len: Option<u64>,
     /// The dataset's sampling parameters.
     pub sampling_params: SamplingParams,
     /// Its fingerprint, as JSON, see [`crate::Fingerprint`].
-    pub fingerprint: Option<&'p str>,
+    pub fingerprint: Option<&'p RawValue>,
 }
 
 impl<'p> PromptKey<'p> {
-    /// A prompt with only an id, which is JSON.
-    pub fn of(id: &'p str) -> Self {
+    /// A prompt with only an id.
+    pub fn of(id: &'p RawValue) -> Self {
         Self {
             id,
             label: None,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::sink::{BuiltPrompt, PromptKey, refuse_unless_plain};
 use crate::tokenizer::TokenId;
 
@@ -30,11 +30,10 @@ impl PromptRecord {
     /// Copies what a file keeps of a prompt; `unit` is the kind of the file, see [`FileSink::unit`](crate::sink::FileSink::unit).
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a prompt that files cannot hold: a text to score, a choice, images.
+    /// [`crate::ErrorKind::Usage`] for a prompt that files cannot hold: a text to score, a choice, images.
     pub fn new(unit: &str, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<Self> {
         refuse_unless_plain(unit, key, built)?;
         let PromptKey { id, repeat, turn, max_out_len, .. } = *key;
-        let id = RawValue::from_string(id.to_owned()).map_err(|error| ErrorKind::Parse(error.to_string()))?;
-        Ok(Self { id, repeat, turn, max_out_len, input_ids: built.prompt.input_ids.clone() })
+        Ok(Self { id: id.to_owned(), repeat, turn, max_out_len, input_ids: built.prompt.input_ids.clone() })
     }
 }

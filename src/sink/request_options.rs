@@ -22,11 +22,11 @@ pub const DEFAULT_MAX_OUT_LEN: usize = 512;
 /// let options = FormOptions { request, ..FormOptions::default() };
 /// let Sink::Lines(sink) = OutputForm::find("vllm")?.open(&builder, options)? else { panic!("its files are lines") };
 /// let prompt = builder.build(&Conversation::Text("Once".into()))?;
-/// let mut line = Vec::new();
-/// sink.write(&PromptKey::of("3"), &(&prompt).into(), &mut line)?;
+/// let (id, mut line) = (serde_json::value::to_raw_value(&3)?, Vec::new());
+/// sink.write(&PromptKey::of(&id), &(&prompt).into(), &mut line)?;
 /// let request: serde_json::Value = serde_json::from_slice(&line).expect("it is JSON");
 /// assert_eq!((&request["request_id"], &request["seed"], &request["temperature"]), (&"night-3".into(), &7.into(), &0.into()));
-/// # Ok::<(), metatok::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestOptions {

@@ -6,6 +6,7 @@ use metatok::forms::OUTPUT_FORMS;
 use metatok::server::RequestOptions;
 use metatok::sink::{FormOptions, OutputForm, PromptKey, Sink};
 use metatok::{ChatMessage, Conversation, Mode, Model, PromptBuilder, Tokenizer};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::harness::{Tests, tests};
@@ -32,6 +33,10 @@ fn schema(form: &OutputForm) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+fn raw(json: &str) -> &RawValue {
+    serde_json::from_str(json).expect("it is JSON")
+}
+
 fn builder(stop_strings: &[&str]) -> PromptBuilder {
     let stop_strings = stop_strings.iter().map(|string| (*string).to_owned()).collect();
     let options = BuilderOptions { stop_strings, ..BuilderOptions::default() };
@@ -46,7 +51,7 @@ fn request(form: &OutputForm, builder: &PromptBuilder, request: RequestOptions, 
     let Ok(Sink::Lines(sink)) = sink else { panic!("{}: its files are lines", form.name) };
     let prompt = builder.build(&Conversation::Messages(vec![ChatMessage::new("user", "1+1=?")])).expect("it is built");
     let key = if form.accepts.columns {
-        PromptKey { columns: Some(r#"{"answer":2}"#), fingerprint: Some("{}"), ..*key }
+        PromptKey { columns: Some(raw(r#"{"answer":2}"#)), fingerprint: Some(raw("{}")), ..*key }
     } else {
         *key
     };
@@ -66,12 +71,12 @@ fn sampled() -> RequestOptions {
 }
 
 fn requests_are_what_their_servers_take() {
-    let turn = PromptKey { turn: Some(1), repeat: Some(0), max_out_len: Some(5), ..PromptKey::of("7") };
+    let turn = PromptKey { turn: Some(1), repeat: Some(0), max_out_len: Some(5), ..PromptKey::of(raw("7")) };
     let all = SamplingParams { top_k: Some(-1), ..sampled().sampling };
     let cases = [
-        ("greedy", RequestOptions::default(), PromptKey::of("\"a\"")),
-        ("sampled", sampled(), PromptKey::of("0")),
-        ("all tokens", RequestOptions { sampling: all, ..sampled() }, PromptKey::of("0")),
+        ("greedy", RequestOptions::default(), PromptKey::of(raw("\"a\""))),
+        ("sampled", sampled(), PromptKey::of(raw("0"))),
+        ("all tokens", RequestOptions { sampling: all, ..sampled() }, PromptKey::of(raw("0"))),
         ("a turn", RequestOptions::default(), turn),
     ];
     for form in forms() {
@@ -108,7 +113,7 @@ fn texts_to_score_are_requests_where_servers_score() {
             continue;
         }
         let label = "yes".into();
-        let key = PromptKey { label: Some(&label), label_index: Some(1), ..PromptKey::of("7") };
+        let key = PromptKey { label: Some(&label), label_index: Some(1), ..PromptKey::of(raw("7")) };
         let request = request(form, &builder, RequestOptions::default(), &key);
         let errors = validate(&schema(form), &request, "");
         assert!(errors.is_empty(), "{}: {errors:?}\n{request}", form.name);
@@ -119,7 +124,7 @@ fn texts_to_score_are_requests_where_servers_score() {
 
 fn greedy_requests_leave_nothing_to_the_server() {
     for form in forms() {
-        let request = request(form, &builder(&[]), RequestOptions::default(), &PromptKey::of("0")).to_string();
+        let request = request(form, &builder(&[]), RequestOptions::default(), &PromptKey::of(raw("0"))).to_string();
         let is_stated = |names: &[&str]| names.iter().any(|name| request.contains(&format!("\"{name}\"")));
         for names in [
             &["max_tokens", "max_new_tokens", "n_predict", "request_output_len"][..],
@@ -162,7 +167,7 @@ fn the_schemas_refuse_what_the_servers_refuse() {
         ("triton", "/inputs/1/shape", json!([1])),
     ] {
         let form = OutputForm::find(form).expect("it is there");
-        let mut request = request(form, &builder(&[]), RequestOptions::default(), &PromptKey::of("0"));
+        let mut request = request(form, &builder(&[]), RequestOptions::default(), &PromptKey::of(raw("0")));
         let (parent, key) = pointer.rsplit_once('/').expect("it is below something");
         let parent = request.pointer_mut(parent).expect("it is there");
         parent[key] = value;
@@ -178,7 +183,8 @@ fn no_request_has_an_empty_prompt() {
         let request = RequestOptions { served_model_name: Some("demo".into()), ..RequestOptions::default() };
         let sink = form.open(&builder, FormOptions { request, ..FormOptions::default() });
         let Ok(Sink::Lines(sink)) = sink else { panic!("{}: its files are lines", form.name) };
-        let error = sink.write(&PromptKey::of("0"), &(&prompt).into(), &mut Vec::new()).expect_err("it has no token");
+        let error =
+            sink.write(&PromptKey::of(raw("0")), &(&prompt).into(), &mut Vec::new()).expect_err("it has no token");
         assert!(error.to_string().ends_with("refuses an empty prompt, and this one has no tokens"), "{error}");
     }
 }

@@ -105,8 +105,12 @@ impl<'a> Keys<'a> {
 
     /// The value of a known key as written.
     pub(crate) fn raw(&self, key: &str) -> Option<&'a str> {
+        self.value(key).map(RawValue::get)
+    }
+
+    fn value(&self, key: &str) -> Option<&'a RawValue> {
         let index = KNOWN.iter().position(|known| *known == key)?;
-        self.values[index].map(RawValue::get)
+        self.values[index]
     }
 
     /// Whether the object has the key with a value other than null.
@@ -160,15 +164,15 @@ impl<'a> Keys<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for an `id` that is neither a string nor a number.
-    pub(crate) fn id(&self) -> Result<Option<&'a str>> {
-        let is_id = |id: &&str| !id.starts_with(['{', '[', 't', 'f']);
-        if let Some(id) = self.raw("id") {
+    pub(crate) fn id(&self) -> Result<Option<&'a RawValue>> {
+        let is_id = |id: &&RawValue| !id.get().starts_with(['{', '[', 't', 'f']);
+        if let Some(id) = self.value("id") {
             return match is_id(&id) {
                 true => Ok(Some(id)),
                 false => Err(ErrorKind::Invalid("id: expected a string or a number".into()).into()),
             };
         }
-        Ok(["custom_id", "conversation_id", "prompt_id"].iter().find_map(|key| self.raw(key).filter(is_id)))
+        Ok(["custom_id", "conversation_id", "prompt_id"].iter().find_map(|key| self.value(key).filter(is_id)))
     }
 
     /// Those of these keys that the object has with a value other than null, whether they are known or not.

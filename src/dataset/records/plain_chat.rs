@@ -17,10 +17,10 @@ pub(super) fn read(json: &str) -> Option<Record<'_>> {
     if has_unread {
         check_nesting(json).ok()?;
     }
-    let id = match id.map(RawValue::get) {
-        Some(id) if id.starts_with(['{', '[', 't', 'f']) => return None,
-        id => id.filter(|id| *id != "null"),
-    };
+    if id.is_some_and(|id| id.get().starts_with(['{', '[', 't', 'f'])) {
+        return None;
+    }
+    let id = id.filter(|id| id.get() != "null");
     (!messages.is_empty()).then(|| Record { id, ..Record::of(Conversation::Messages(messages)) })
 }
 

@@ -1,5 +1,7 @@
 //! The contents of a conversation record.
 
+use serde_json::value::RawValue;
+
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::ScoredText;
 use crate::error::{ErrorKind, Result};
@@ -9,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 #[non_exhaustive]
 pub struct Record<'a> {
     /// The record's `id` as written: a JSON string or number.
-    pub id: Option<&'a str>,
+    pub id: Option<&'a RawValue>,
     /// The conversation; a text without its completion.
     pub conversation: Conversation,
     /// The continuation of a text, which a prompt to continue leaves out.

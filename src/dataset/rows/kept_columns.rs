@@ -1,6 +1,7 @@
 //! The id of a row and the columns that are written with its prompts, so that answers can be matched to rows.
 
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::dataset::rows::{PickedRow, Row, Value};
 use crate::dataset::template::TemplateField;
@@ -18,8 +19,8 @@ const ID: &str = "id";
 /// let kept = KeptColumns { id: None, keep: vec!["answer".into()] };
 /// let row = Row::from_json(r#"{"id": "mars-1", "question": "Which planet is red?", "answer": "Mars"}"#)?;
 /// let key = kept.key(&row, PickedRow::once(7))?;
-/// assert_eq!(key.id, r#""mars-1""#);
-/// assert_eq!(key.columns.as_deref(), Some(r#"{"answer":"Mars"}"#));
+/// assert_eq!(key.id.get(), r#""mars-1""#);
+/// assert_eq!(key.columns.expect("one is kept").get(), r#"{"answer":"Mars"}"#);
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,22 +32,22 @@ pub struct KeptColumns {
 }
 
 /// What distinguishes the prompts of a row from those of others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RowKey {
     /// The id, as JSON: the row's own, or its number in the file.
-    pub id: String,
+    pub id: Box<RawValue>,
     /// Whether the row has its own id.
     pub has_id: bool,
     /// Which of the row's repeats it is, see [`PickedRow::repeat`].
     pub repeat: Option<usize>,
     /// The columns that are kept, as a JSON object. A column that the row lacks is left out.
-    pub columns: Option<String>,
+    pub columns: Option<Box<RawValue>>,
 }
 
 impl RowKey {
     /// For a row of which only the position is known.
     pub fn numbered(PickedRow { row, repeat, .. }: PickedRow) -> Self {
-        Self { id: row.to_string(), has_id: false, repeat, columns: None }
+        Self { id: json(&row), has_id: false, repeat, columns: None }
     }
 }
 
@@ -64,7 +65,7 @@ impl KeptColumns {
         })
     }
 
-    fn id(&self, row: &Row) -> Result<Option<String>> {
+    fn id(&self, row: &Row) -> Result<Option<Box<RawValue>>> {
         let column = self.id.as_deref().unwrap_or(ID);
         match row.get(column) {
             Some(id @ (Value::Text(_) | Value::Int(_))) => Ok(Some(json(id))),
@@ -97,6 +98,6 @@ impl Serialize for Kept<'_> {
     }
 }
 
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("values of rows are JSON")
+fn json(value: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(value).expect("values of rows are JSON")
 }

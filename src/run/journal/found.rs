@@ -108,7 +108,7 @@ impl FoundJournal {
     pub(crate) fn begin(self, fingerprint: &Fingerprint) -> Result<Journal> {
         let Journal { file, path, .. } = self.journal;
         let mut journal = Self { journal: Journal::of(file, path), ..self }.resume(false)?;
-        journal.write(&fingerprint.to_json())?;
+        journal.write(fingerprint.to_json().get())?;
         Ok(journal)
     }
 }
