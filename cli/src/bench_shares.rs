@@ -33,8 +33,8 @@ pub(crate) fn shares(time: Duration, data: &Data, builder: &impl Fn() -> Result<
         let (mut conversations, mut prompts, mut out) = (Vec::new(), Vec::new(), Vec::new());
         let began = Instant::now();
         let reader = builder.record_reader(data.format);
-        each_conversation(vec![input(&lines)], reader, data.longest_line, builder.mode(), |_, conversation| {
-            conversations.push(conversation?);
+        each_conversation(vec![input(&lines)], reader, data.longest_line, |_, record| {
+            conversations.push(record?.into_conversation(builder.mode())?.0);
             Ok(ControlFlow::Continue(()))
         })?;
         spent[0] += began.elapsed();

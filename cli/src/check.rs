@@ -108,10 +108,10 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
 fn see_conversations(args: &CheckArgs, inputs: Vec<Input>, mode: Mode, checker: &mut Checker) -> Result<usize> {
     let (format, longest) = (args.input.input_format, args.input.read.max_line_bytes);
     let (mut seen, mut is_last) = (0, setup::limit(args.input.limit));
-    each_conversation(inputs, RecordReader::new(format), longest, mode, |place, conversation| {
-        match conversation {
-            Ok(conversation) => checker.see(&conversation, &place.to_string()),
-            Err(error) => checker.see_refused(error, &place.to_string()),
+    each_conversation(inputs, RecordReader::new(format), longest, |place, record| {
+        match record.and_then(|record| record.into_conversation(mode)) {
+            Ok((conversation, _)) => checker.see(&conversation, &place.to_string()),
+            Err(error) => checker.see_refused(place.of_error(error), &place.to_string()),
         }
         seen += 1;
         Ok(is_last())

@@ -62,8 +62,10 @@ fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<()> {
     let inputs = Source::find(&args.inputs)?.open(Shape::default())?;
     let reader = diff.record_reader(args.input_format);
     let names = names(&inputs);
-    each_conversation(inputs, reader, args.read.max_line_bytes, args.mode, |place, conversation| {
-        diff.see(&conversation?, place);
+    each_conversation(inputs, reader, args.read.max_line_bytes, |place, record| {
+        let conversation = record.and_then(|record| record.into_conversation(args.mode));
+        let (conversation, _) = conversation.map_err(|error| place.of_error(error))?;
+        diff.see(&conversation, place);
         Ok(ControlFlow::Continue(()))
     })?;
     match diff.equal() + diff.different() + diff.refused() {

@@ -16,7 +16,8 @@ use crate::input::{LineBatch, RecordPlace, Rejected, from_json};
 use crate::prepared::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
 
-/// The result of a batch of lines.
+/// The result of a batch of lines: prompts, and the errors of lines without one. [`Self::into_result`] returns the first
+/// error, and [`BuildTotals::add`](crate::build::BuildTotals::add) all of them.
 #[derive(Debug, Default)]
 pub struct BuiltBatch {
     pub(super) out: Out,
@@ -49,6 +50,15 @@ pub(super) struct BatchBuilder<'a> {
 impl BuiltBatch {
     pub(super) fn new(missing: MissingColumns) -> Self {
         Self { missing, ..Self::default() }
+    }
+
+    /// The batch without errors, or its first error.
+    ///
+    /// # Errors
+    /// Of the first line that is not a valid prompt; of reading after these lines.
+    pub fn into_result(mut self) -> Result<Self> {
+        let rejected = self.rejected.drain(..).next().map(Rejected::into_error);
+        rejected.or(self.error.take()).map_or(Ok(self), Err)
     }
 
     /// The prompts as lines.
@@ -171,5 +181,24 @@ impl BatchBuilder<'_> {
         let tokens = written.tokens;
         self.built.written.add(written);
         Ok(tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::build::{Build, IdsForm, PromptForm};
+    use crate::builder::PromptBuilder;
+    use crate::input::Input;
+    use crate::sink::{Jsonl, Sink};
+
+    #[test]
+    fn the_first_error_of_a_batch_ends_a_loop_of_question_marks() {
+        let builder = PromptBuilder::demo().expect("the demo");
+        let sink = Sink::lines(Jsonl::new(&builder, false));
+        let build = Build::new(PromptForm::Ids(Box::new(IdsForm::new(builder, sink))));
+        let input = Input::new("lines", &b"\"a\"\n\"b\"\nc\n\"d\"\n"[..]);
+        let mut batches = build.batches(vec![input], None).expect("threads start");
+        let error = batches.find_map(|batch| batch.into_result().err()).expect("c is no conversation");
+        assert_eq!((error.file(), error.line()), (Some("lines"), Some(3)));
     }
 }

@@ -12,9 +12,9 @@
 //! let input = Input::new("memory", &br#"{"id": 7, "messages": [{"role": "user", "content": "Hi!"}]}"#[..]);
 //! let (mut totals, mut out) = (BuildTotals::default(), Vec::new());
 //! for batch in build.batches(vec![input], None)? {
+//!     let batch = batch.into_result()?;
 //!     out.extend_from_slice(batch.lines());
-//!     let remarks = totals.add(batch);
-//!     assert!(remarks.rejected.is_empty() && remarks.error.is_none());
+//!     let _ = totals.add(batch);
 //! }
 //! assert!(out.starts_with(br#"{"id":7,"input_ids":["#));
 //! assert_eq!(totals.written.prompts, 1);
@@ -186,7 +186,7 @@ impl Build {
     ///
     /// # Errors
     /// If the rows of examples are missing, or the system starts no thread. Errors of a line, or of reading, come with the
-    /// batch.
+    /// batch: [`BuiltBatch::into_result`].
     pub fn batches(
         &self,
         inputs: Vec<Input>,

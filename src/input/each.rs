@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use serde::Deserialize;
 
-use crate::conversation::{Conversation, Mode};
+use crate::dataset::records::Record;
 use crate::dataset::{Holds, RawRecord, RecordReader, check_nesting};
 use crate::error::{Place, Result};
 use crate::input::{Input, RecordPlace};
@@ -75,8 +75,26 @@ fn each_json(
     })
 }
 
-/// Visits every conversation of every input, as [`each_record`] does. `visit` gets the error of a record that holds none,
-/// with its place.
+/// Visits every conversation of every input, as [`each_record`] does: its record, or why there is none.
+/// [`Record::into_conversation`] gives the conversation of a prompt.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use metatok::Mode;
+/// use metatok::dataset::records::{InputFormat, RecordReader};
+/// use metatok::input::{Input, each_conversation};
+///
+/// let input = Input::new("memory", &br#"{"id": "a", "messages": [{"role": "user", "content": "Hi!"}]}"#[..]);
+/// each_conversation(vec![input], RecordReader::new(InputFormat::Auto), 1000, |place, record| {
+///     let record = record.map_err(|error| place.of_error(error))?;
+///     assert_eq!(record.id.map(|id| id.get()), Some("\"a\""));
+///     let (conversation, _) = record.into_conversation(Mode::Generate)?;
+///     assert_eq!(conversation, [("user", "Hi!")].into());
+///     Ok(ControlFlow::Continue(()))
+/// })?;
+/// # Ok::<(), metatok::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`each_record`].
@@ -84,14 +102,15 @@ pub fn each_conversation(
     inputs: Vec<Input>,
     reader: RecordReader,
     max_line_bytes: usize,
-    mode: Mode,
-    mut visit: impl FnMut(RecordPlace<'_>, Result<Conversation>) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(RecordPlace<'_>, Result<Record<'_>>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    each_record(inputs, Holds::Conversations, max_line_bytes, |place, record| {
-        let conversation = record.and_then(|record| reader.parse(&record.json()?)?.into_conversation(mode));
-        let conversation = conversation.map(|(conversation, _)| conversation);
-        visit(place, conversation.map_err(|error| place.of_error(error)))
-    })
+    each_json(
+        inputs,
+        Holds::Conversations,
+        max_line_bytes,
+        |record| record.json(),
+        |place, json| visit(place, json.and_then(|json| reader.parse(json))),
+    )
 }
 
 /// Reads a record of JSON.

@@ -18,8 +18,13 @@ impl<'a> RecordPlace<'a> {
     }
 
     /// The name of the input.
-    pub(crate) fn input(&self) -> &'a str {
+    pub fn input(&self) -> &'a str {
         self.input
+    }
+
+    /// The line of the input, counted from 1; where records are no lines, the row or item.
+    pub fn number(&self) -> u64 {
+        self.line.number
     }
 
     /// The error with this place.

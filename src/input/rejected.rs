@@ -22,6 +22,16 @@ impl Rejected {
         Self { input: Arc::clone(input), line: line.clone(), bytes, error }
     }
 
+    /// What is wrong with it, without its place.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> RecordPlace<'_> {
+        RecordPlace::new(&self.input, &self.line)
+    }
+
     /// What is wrong with it, with its place.
     pub fn into_error(self) -> Error {
         RecordPlace::new(&self.input, &self.line).of_error(self.error)

@@ -30,8 +30,9 @@ pub enum RunEvent<'a> {
     Refused(&'a Error),
 }
 
-/// How a run ended.
+/// How a run ended. [`Self::into_result`] makes an error of a line without a prompt.
 #[derive(Debug)]
+#[must_use = "a run may end at an error"]
 #[non_exhaustive]
 pub enum RunOutcome {
     /// All lines are answered.
@@ -42,6 +43,19 @@ pub enum RunOutcome {
     Interrupted,
     /// This line has no prompt, and the run ends at the first such line.
     StoppedAt(Error),
+}
+
+impl RunOutcome {
+    /// The error at which the run stopped, if it did. It is no error that the run was broken off.
+    ///
+    /// # Errors
+    /// That of [`Self::StoppedAt`].
+    pub fn into_result(self) -> Result<()> {
+        match self {
+            Self::StoppedAt(error) => Err(error),
+            Self::Complete | Self::Cut | Self::Interrupted => Ok(()),
+        }
+    }
 }
 
 /// The totals of a run.

@@ -40,12 +40,13 @@ use crate::stop::Trimmer;
 /// let runner = Runner::new(PromptBuilder::demo()?, Box::new(CandleEngine::demo()?), None, options);
 /// let input = Input::new("memory", &br#"{"id": 7, "messages": [{"role": "user", "content": "Which planet is red?"}]}"#[..]);
 /// let mut lines = Vec::new();
-/// runner.run(vec![input], &mut RunAnswers::streamed(), &mut |event| {
+/// let (_, outcome) = runner.run(vec![input], &mut RunAnswers::streamed(), &mut |event| {
 ///     if let RunEvent::Line(json) = event {
 ///         lines.push(json.to_owned());
 ///     }
 ///     Ok(ControlFlow::Continue(()))
 /// })?;
+/// outcome.into_result()?;
 /// assert!(lines[0].starts_with(r#"{"id":7,"#));
 /// # }
 /// # Ok::<(), metatok::Error>(())
@@ -148,7 +149,8 @@ impl Runner {
         dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default()
     }
 
-    /// Answers the lines of the inputs, except those that are already answered.
+    /// Answers the lines of the inputs, except those that are already answered. A line without a prompt is told by the
+    /// [`RunOutcome`], or, without [`RunOptions::stop_at_error`], by [`RunEvent::Refused`].
     ///
     /// # Errors
     /// Errors of reading the input, the engine, the journal or `watch`.
