@@ -21,7 +21,8 @@ class Completion:
     token_ids: list[int]
     """The tokens before the stop."""
     text: str
-    """The text before the stop, without special tokens."""
+    """The text before the stop, without special tokens. It continues the prompt: a space at its beginning stays, which
+    ``decode`` drops where a SentencePiece tokenizer (Llama 2, InternLM2) adds one to every text."""
     finish_reason: str
     """``"stop"`` at a stop; otherwise ``"length"``, or what the engine reported, such as ``"abort"``."""
     stop: dict[str, Any] | None = None

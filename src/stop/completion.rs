@@ -20,7 +20,9 @@ use crate::tokenizer::TokenId;
 pub struct Completion {
     /// The tokens before the stop. If a stop string begins within a token, that token is not among them.
     pub token_ids: Vec<TokenId>,
-    /// The text before the stop, without special tokens except a stop that is kept. Invalid UTF-8 becomes U+FFFD.
+    /// The text before the stop, without special tokens except a stop that is kept. It continues the prompt: a space at
+    /// its beginning stays, which [`Tokenizer::decode`](crate::Tokenizer::decode) drops where a SentencePiece tokenizer
+    /// (Llama 2, InternLM2) adds one to every text. Invalid UTF-8 becomes U+FFFD.
     pub text: String,
     /// Why it ends. In JSON `"stop"` or `"length"`, as in engines.
     #[serde(serialize_with = "as_engines_have_it")]
