@@ -337,7 +337,7 @@ impl Builder {
         let id = said.id.clone();
         if let Some(budget) = budget {
             let budget = budget.of_answer(said.max_out_len);
-            let Fitted { prompt, truncated, conversation } = builder.build_within(&said.conversation, &budget)?;
+            let Fitted { prompt, truncated, conversation, .. } = builder.build_within(&said.conversation, &budget)?;
             // A text to score is never cut.
             if said.scored == ScoredText::Whole {
                 let truncated = truncated.map(|truncated| serde_json::json!(truncated));

@@ -9,6 +9,7 @@ use crate::tokenizer::TokenId;
 
 /// The events of a request while it is answered.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum GenerationEvent<'p> {
     /// It has a further token.
     Token,

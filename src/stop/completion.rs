@@ -17,6 +17,7 @@ use crate::tokenizer::TokenId;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Completion {
     /// The tokens before the stop. If a stop string begins within a token, that token is not among them.
     pub token_ids: Vec<TokenId>,

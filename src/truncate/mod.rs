@@ -60,6 +60,7 @@ pub struct ContextBudget {
 
 /// A prompt that fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fitted {
     /// The prompt.
     pub prompt: TokenizedPrompt,

@@ -220,9 +220,9 @@ fn every_answer_of_the_demo_ends_by_its_eos() {
     let mut ended = Vec::new();
     let mut watch = |i: usize, progress: GenerationEvent<'_>| {
         match progress {
-            GenerationEvent::Token => {}
             GenerationEvent::Text(text) => streamed[i] += text,
             GenerationEvent::End(_) => ended.push(i),
+            _ => {}
         }
         Ok(())
     };
