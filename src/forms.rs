@@ -7,7 +7,7 @@
 //! assert!(OUTPUT_FORMS.iter().any(|form| form.name == "vllm"));
 //! ```
 
-use crate::error::{ErrorKind, Result, Setting, way_out};
+use crate::error::{ErrorKind, Result, Setting, by_name, way_out};
 use crate::server::{dynamo, llama_cpp, lmdeploy, openai, sglang, triton, trtllm, vllm, vllm_generate};
 #[cfg(feature = "arrays")]
 use crate::sink::arrays;
@@ -71,12 +71,11 @@ impl OutputForm {
         if name == RUN_BATCH {
             return Err(no_run_batch());
         }
-        OUTPUT_FORMS.iter().find(|form| form.name == name).ok_or_else(|| {
-            if let Some((form, feature)) = FORMS_OF_FEATURES.iter().find(|(form, _)| *form == name) {
-                return ErrorKind::MissingFeature { what: form, feature }.into();
+        by_name("form", name, OUTPUT_FORMS.iter().map(|form| (form.name, form))).map_err(|unknown| {
+            match FORMS_OF_FEATURES.iter().find(|(form, _)| *form == name) {
+                Some((form, feature)) => ErrorKind::MissingFeature { what: form, feature }.into(),
+                None => unknown,
             }
-            let known = OUTPUT_FORMS.iter().map(|form| form.name).collect();
-            ErrorKind::UnknownName { what: "form", name: name.to_owned(), known }.into()
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Whether content may write control tokens.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result, by_name};
 
 /// Whether content is data, or may write control tokens like the template.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -14,16 +14,9 @@ pub enum ContentTrust {
 }
 
 impl std::str::FromStr for ContentTrust {
-    type Err = crate::Error;
+    type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "data" => Ok(Self::Data),
-            "trusted" => Ok(Self::Trusted),
-            _ => {
-                let known = vec!["data", "trusted"];
-                Err(ErrorKind::UnknownName { what: "content trust", name: name.to_owned(), known }.into())
-            }
-        }
+        by_name("content trust", name, [("data", Self::Data), ("trusted", Self::Trusted)])
     }
 }

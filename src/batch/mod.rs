@@ -22,7 +22,7 @@ use ndarray::{Array2, ArrayView1, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
 use crate::assemble::{IGNORE_INDEX, TokenizedPrompt};
-use crate::error::{Error, ErrorKind, Result, counted};
+use crate::error::{Error, ErrorKind, Result, by_name, counted};
 use crate::tokenizer::TokenId;
 pub use pack::{Pack, PackPosition};
 pub use plan::{BatchPlan, BatchSize};
@@ -42,14 +42,7 @@ impl FromStr for PaddingSide {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "left" => Ok(Self::Left),
-            "right" => Ok(Self::Right),
-            _ => {
-                let known = vec!["left", "right"];
-                Err(ErrorKind::UnknownName { what: "padding_side", name: name.to_owned(), known }.into())
-            }
-        }
+        by_name("padding_side", name, [("left", Self::Left), ("right", Self::Right)])
     }
 }
 

@@ -54,7 +54,7 @@ use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
 use crate::dataset::{Dataset, Row, RowPrompt};
 use crate::dialect::{ChatTemplate, Model};
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result, by_name};
 use crate::tokenizer::Tokenizer;
 pub use finding::{Finding, Level};
 use lint::Findings;
@@ -208,10 +208,7 @@ impl Lint {
     /// # Errors
     /// [`ErrorKind::UnknownName`] lists the existing codes.
     pub fn find(code: &str) -> Result<&'static Self> {
-        LINTS.iter().find(|lint| lint.code == code).ok_or_else(|| {
-            let known = LINTS.iter().map(|lint| lint.code).collect();
-            ErrorKind::UnknownName { what: "lint", name: code.to_owned(), known }.into()
-        })
+        by_name("lint", code, LINTS.iter().map(|lint| (lint.code, lint)))
     }
 
     /// Checks that [`Finding::is_denied`] knows a name: the code of a lint, `warnings` or `all`.

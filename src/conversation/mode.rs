@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, by_name};
 
 /// What a prompt is for. OpenCompass calls the modes `gen` and `ppl`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,23 +19,30 @@ pub enum Mode {
     Score,
 }
 
+impl Mode {
+    /// `gen` or `ppl`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Generate => "gen",
+            Self::Score => "ppl",
+        }
+    }
+}
+
 impl FromStr for Mode {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
         match name {
-            "gen" | "generate" => Ok(Self::Generate),
-            "ppl" | "score" => Ok(Self::Score),
-            _ => Err(ErrorKind::UnknownName { what: "mode", name: name.to_owned(), known: vec!["gen", "ppl"] }.into()),
+            "generate" => Ok(Self::Generate),
+            "score" => Ok(Self::Score),
+            _ => by_name("mode", name, [Self::Generate, Self::Score].map(|mode| (mode.name(), mode))),
         }
     }
 }
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Generate => "gen",
-            Self::Score => "ppl",
-        })
+        f.write_str(self.name())
     }
 }

@@ -19,6 +19,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod choice;
 mod class;
 mod json;
 mod kind;
@@ -30,6 +31,7 @@ mod way_out;
 
 use std::fmt::{self, Display};
 
+pub(crate) use choice::by_name;
 pub use class::Fault;
 pub use kind::ErrorKind;
 pub use place::Place;

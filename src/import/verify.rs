@@ -67,7 +67,7 @@ impl Verified {
 
     /// The count of one kind and purpose.
     pub fn tally(&self, kind: ContentKind, mode: Mode) -> PromptTally {
-        self.tallies.get(&(kind, name(mode))).copied().unwrap_or_default()
+        self.tallies.get(&(kind, mode.name())).copied().unwrap_or_default()
     }
 
     pub(super) fn why_not(&self) -> String {
@@ -76,13 +76,6 @@ impl Verified {
         format!(
             "no meta template writes what this chat template writes: the closest one has {tally} ordinary prompts; {first}"
         )
-    }
-}
-
-fn name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Generate => "gen",
-        Mode::Score => "ppl",
     }
 }
 
@@ -173,7 +166,7 @@ impl Trial<'_> {
     pub(super) fn compare(&mut self, kind: ContentKind) {
         for (theirs, ours) in self.verifier.theirs.iter().zip(&mut self.sessions) {
             let Verified { tallies, differences, orders } = &mut self.verified;
-            let Entry::Vacant(tally) = tallies.entry((kind, name(theirs.options.mode))) else { return };
+            let Entry::Vacant(tally) = tallies.entry((kind, theirs.options.mode.name())) else { return };
             let tally = tally.insert(PromptTally::default());
             for (conversation, theirs) in theirs.prompts(kind, self.verifier) {
                 tally.all += 1;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Conversation, Mode};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, by_name};
 use crate::render::ApiTemplate;
 
 /// Which chat wrapper turns prompts into messages.
@@ -52,10 +52,7 @@ impl FromStr for ChatWrapper {
 
     fn from_str(name: &str) -> Result<Self> {
         let all = [Self::OpenCompass, Self::AisBench];
-        all.into_iter().find(|wrapper| wrapper.name() == name).ok_or_else(|| {
-            let known = all.map(Self::name).into();
-            ErrorKind::UnknownName { what: "chat wrapper", name: name.to_owned(), known }.into()
-        })
+        by_name("chat wrapper", name, all.map(|wrapper| (wrapper.name(), wrapper)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The servers that answer requests over HTTP, by name. A new one is a `const PROTOCOL` in its file, and a line in
 //! [`PROTOCOLS`].
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, by_name};
 use crate::server::{Protocol, dynamo, llama_cpp, lmdeploy, openai, sglang, vllm};
 
 /// All servers.
@@ -19,11 +19,8 @@ impl Protocol {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownName`] lists the known servers.
+    /// [`crate::ErrorKind::UnknownName`] lists the known servers.
     pub fn find(name: &str) -> Result<&'static Self> {
-        PROTOCOLS.iter().find(|protocol| protocol.name == name).ok_or_else(|| {
-            let known = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
-            ErrorKind::UnknownName { what: "server", name: name.to_owned(), known }.into()
-        })
+        by_name("server", name, PROTOCOLS.iter().map(|protocol| (protocol.name, protocol)))
     }
 }

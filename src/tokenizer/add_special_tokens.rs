@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, by_name};
 
 /// Whether the special tokens that a tokenizer adds around a text (its post-processor, `add_special_tokens`)
 /// are added to a prompt.
@@ -22,15 +22,8 @@ impl std::str::FromStr for AddSpecialTokens {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "auto" => Ok(Self::Auto),
-            "always" => Ok(Self::Always),
-            "never" => Ok(Self::Never),
-            _ => {
-                let known = vec!["auto", "always", "never"];
-                Err(ErrorKind::UnknownName { what: "choice of special tokens", name: name.to_owned(), known }.into())
-            }
-        }
+        let all = [("auto", Self::Auto), ("always", Self::Always), ("never", Self::Never)];
+        by_name("choice of special tokens", name, all)
     }
 }
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, by_name};
 
 /// What is dropped if a prompt is too long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,19 +39,15 @@ impl FromStr for Truncation {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Ok(match name {
-            "refuse" => Self::Refuse,
-            "left" => Self::Left,
-            "right" => Self::Right,
-            "middle" => Self::Middle,
-            "last-examples" => Self::LastExamples,
-            "first-examples" => Self::FirstExamples,
-            "oldest-turns" => Self::OldestTurns,
-            _ => {
-                let known =
-                    vec!["refuse", "left", "right", "middle", "last-examples", "first-examples", "oldest-turns"];
-                return Err(ErrorKind::UnknownName { what: "truncation", name: name.to_owned(), known }.into());
-            }
-        })
+        let all = [
+            ("refuse", Self::Refuse),
+            ("left", Self::Left),
+            ("right", Self::Right),
+            ("middle", Self::Middle),
+            ("last-examples", Self::LastExamples),
+            ("first-examples", Self::FirstExamples),
+            ("oldest-turns", Self::OldestTurns),
+        ];
+        by_name("truncation", name, all)
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::conversation::{ChatMessage, Content, Conversation, Item, Message, Prompt, Section};
 use crate::dataset::prompter::MaxOutLen;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, by_name};
 
 /// Which of the model's turns are generated, and what the earlier turns contain. OpenCompass and AISBench:
 /// `infer_mode`.
@@ -30,33 +30,29 @@ impl InferMode {
     pub fn takes_answers(self) -> bool {
         matches!(self, Self::Every | Self::EveryEmpty)
     }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Every => "every",
+            Self::EveryEmpty => "every_empty",
+            Self::EveryWithGt => "every_with_gt",
+            Self::Last => "last",
+        }
+    }
 }
 
 impl FromStr for InferMode {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "every" => Ok(Self::Every),
-            "every_empty" => Ok(Self::EveryEmpty),
-            "every_with_gt" => Ok(Self::EveryWithGt),
-            "last" => Ok(Self::Last),
-            _ => {
-                let known = vec!["every", "every_empty", "every_with_gt", "last"];
-                Err(ErrorKind::UnknownName { what: "infer_mode", name: name.to_owned(), known }.into())
-            }
-        }
+        let all = [Self::Every, Self::EveryEmpty, Self::EveryWithGt, Self::Last];
+        by_name("infer_mode", name, all.map(|mode| (mode.name(), mode)))
     }
 }
 
 impl fmt::Display for InferMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Every => "every",
-            Self::EveryEmpty => "every_empty",
-            Self::EveryWithGt => "every_with_gt",
-            Self::Last => "last",
-        })
+        f.write_str(self.name())
     }
 }
 

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 
 use crate::dataset::records::keys::{Keys, begins_with_object};
 use crate::dataset::records::parse_error::{of_format, refused};
-use crate::error::{Error, ErrorKind, Result, Setting, way_out};
+use crate::error::{Error, Result, Setting, by_name, way_out};
 
 /// How a record contains its conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -68,11 +68,7 @@ impl FromStr for InputFormat {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let found = FORMATS.iter().find(|(_, known, ..)| *known == name);
-        found.map(|(format, ..)| *format).ok_or_else(|| {
-            let known = FORMATS.iter().map(|(_, name, ..)| *name).collect();
-            ErrorKind::UnknownName { what: "format of input", name: name.to_owned(), known }.into()
-        })
+        by_name("format of input", name, FORMATS.map(|(format, name, ..)| (name, format)))
     }
 }
 

@@ -9,7 +9,7 @@ use csv::{ByteRecord, QuoteStyle};
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::source::csv_records::{CsvRecords, Found};
 use crate::dataset::source::{BadRow, TableRows, Wrong};
-use crate::error::{Error, ErrorKind, Result, Setting, WayOut, way_out};
+use crate::error::{Error, ErrorKind, Result, Setting, WayOut, by_name, way_out};
 
 /// What a CSV or TSV file does not say of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,10 +43,7 @@ impl FromStr for Quotes {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let quotes = [Self::Fields, Self::Text].into_iter().find(|quotes| quotes.name() == name);
-        let none =
-            || ErrorKind::UnknownName { what: "use of quotes", name: name.into(), known: vec!["fields", "text"] };
-        Ok(quotes.ok_or_else(none)?)
+        by_name("use of quotes", name, [Self::Fields, Self::Text].map(|quotes| (quotes.name(), quotes)))
     }
 }
 

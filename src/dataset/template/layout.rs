@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, by_name};
 
 /// How a question is laid out with its examples. In a chat, [`BuilderOptions::continue_final_message`] must be set if
 /// there is a `gen_prefix`, and [`BuilderOptions::open_answer`] if answers are scored.
@@ -37,9 +37,6 @@ impl std::str::FromStr for Layout {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let layout = [Self::Text, Self::Chat, Self::Turns].into_iter().find(|layout| layout.name() == name);
-        let none =
-            || ErrorKind::UnknownName { what: "layout", name: name.to_owned(), known: vec!["text", "chat", "turns"] };
-        Ok(layout.ok_or_else(none)?)
+        by_name("layout", name, [Self::Text, Self::Chat, Self::Turns].map(|layout| (layout.name(), layout)))
     }
 }
