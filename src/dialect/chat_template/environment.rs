@@ -12,8 +12,8 @@ use crate::dialect::chat_template::attributes::{ATTRIBUTE, attribute};
 use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::generators;
-use crate::dialect::chat_template::marks::has_marks;
-use crate::dialect::chat_template::methods::{self, unmarked, without_marks};
+use crate::dialect::chat_template::marks::{has_marks, without_marks};
+use crate::dialect::chat_template::methods::{self, unmarked};
 use crate::dialect::chat_template::python_repr::{self, JsonStyle};
 use crate::dialect::chat_template::values::Dict;
 

@@ -3,6 +3,7 @@
 //! A mark is one of the last characters for private use, which hardly any text has: fonts of icons have others. An opening
 //! mark names the owner of the text after it, and the closing mark ends that text.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The first opening mark, that of owner 0.
@@ -141,6 +142,14 @@ impl Marked {
             Some((piece, owner))
         })
     }
+}
+
+/// A text without its marks, if it has any that pair.
+pub(super) fn without_marks(text: &str) -> Cow<'_, str> {
+    if !has_marks(text) {
+        return text.into();
+    }
+    Marked::read(text).map_or(text.into(), |marked| marked.text.into())
 }
 
 enum Mark {

@@ -9,7 +9,8 @@ use minijinja_contrib::pycompat;
 
 use crate::conversation::is_space;
 use crate::dialect::chat_template::format_width::check_format;
-use crate::dialect::chat_template::marks::{Marked, has_marks, is_mark};
+use crate::dialect::chat_template::marks::{Marked, has_marks, is_mark, without_marks};
+use crate::dialect::chat_template::python_str::{between, lines, partition, split, split_white_space, strip};
 
 /// Calls a method that templates expect of Python's values.
 pub(super) fn call(state: &mut State<'_, '_>, value: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
@@ -36,48 +37,18 @@ pub(super) fn of_dict(state: &mut State<'_, '_>, value: &Value, method: &str, ar
 fn of_string(text: &str, method: &str, args: &[Value]) -> Result<Option<Value>, Error> {
     let marked = Text::of(text);
     let plain = marked.plain();
-    let whole = 0..plain.len();
     Ok(Some(match method {
         "strip" | "lstrip" | "rstrip" => {
             let (chars,): (Option<Value>,) = from_args(args)?;
             let is_stripped = stripped(chars.as_ref())?;
             marked.slice(strip(plain, &is_stripped, method != "rstrip", method != "lstrip"))
         }
-        "removeprefix" | "removesuffix" => {
-            let (affix,): (&str,) = from_args(args)?;
-            let affix = without_marks(affix);
-            let kept = match method {
-                "removeprefix" => {
-                    plain.strip_prefix(&*affix).map_or(whole, |rest| plain.len() - rest.len()..plain.len())
-                }
-                _ => plain.strip_suffix(&*affix).map_or(whole, |rest| 0..rest.len()),
-            };
-            marked.slice(kept)
-        }
-        "split" | "rsplit" => {
-            let (separator, most): (Option<Value>, Option<i64>) = split_args(args)?;
-            let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
-            let separator = separator.filter(|separator| !separator.is_none() && !separator.is_undefined());
-            let pieces = match separator {
-                None => split_white_space(plain, most, method == "rsplit"),
-                Some(separator) => {
-                    let separator = separator.as_str().map(without_marks).ok_or_else(|| must_be_text(method))?;
-                    split(plain, &separator, most, method == "rsplit")?
-                }
-            };
-            pieces.into_iter().map(|piece| marked.slice(piece)).collect()
-        }
+        "removeprefix" | "removesuffix" => marked.slice(without_affix(plain, method, args)?),
+        "split" | "rsplit" => pieces(plain, method, args)?.into_iter().map(|piece| marked.slice(piece)).collect(),
         "partition" | "rpartition" => {
             let (separator,): (&str,) = from_args(args)?;
-            let separator = without_marks(separator);
-            let found = if method == "partition" { plain.find(&*separator) } else { plain.rfind(&*separator) };
-            let end = plain.len();
-            let [before, at, after] = match found {
-                Some(at) => [0..at, at..at + separator.len(), at + separator.len()..end],
-                None if method == "partition" => [0..end, end..end, end..end],
-                None => [0..0, 0..0, 0..end],
-            };
-            Value::from(minijinja::value::Tuple::from([marked.slice(before), marked.slice(at), marked.slice(after)]))
+            let parts = partition(plain, &without_marks(separator), method == "rpartition");
+            Value::from(minijinja::value::Tuple::from(parts.map(|part| marked.slice(part))))
         }
         "splitlines" => {
             let (keeps, kwargs): (Option<bool>, Kwargs) = from_args(args)?;
@@ -97,17 +68,46 @@ fn of_string(text: &str, method: &str, args: &[Value]) -> Result<Option<Value>, 
             let (sought, start, end): (&str, Option<i64>, Option<i64>) = from_args(args)?;
             looked_for(plain, &without_marks(sought), method, start, end)?
         }
-        "startswith" | "endswith" if args.len() > 1 => {
-            let (affixes, start, end): (Value, Option<i64>, Option<i64>) = from_args(args)?;
-            let (part, _) = between(plain, start, end);
-            let has = |affix: &str| match method {
-                "startswith" => part.is_some_and(|part| part.starts_with(affix)),
-                _ => part.is_some_and(|part| part.ends_with(affix)),
-            };
-            let affixes = if affixes.as_str().is_some() { vec![affixes] } else { affixes.try_iter()?.collect() };
-            Value::from(affixes.iter().filter_map(|affix| affix.as_str().map(without_marks)).any(|affix| has(&affix)))
-        }
+        "startswith" | "endswith" if args.len() > 1 => Value::from(has_affix(plain, method, args)?),
         _ => return Ok(None),
+    }))
+}
+
+/// What `removeprefix` and `removesuffix` leave.
+fn without_affix(text: &str, method: &str, args: &[Value]) -> Result<Range<usize>, Error> {
+    let (affix,): (&str,) = from_args(args)?;
+    let affix = without_marks(affix);
+    let whole = 0..text.len();
+    Ok(match method {
+        "removeprefix" => text.strip_prefix(&*affix).map_or(whole, |rest| text.len() - rest.len()..text.len()),
+        _ => text.strip_suffix(&*affix).map_or(whole, |rest| 0..rest.len()),
+    })
+}
+
+/// The pieces of `split` and `rsplit`.
+fn pieces(text: &str, method: &str, args: &[Value]) -> Result<Vec<Range<usize>>, Error> {
+    let (separator, most) = split_args(args)?;
+    let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+    let from_end = method == "rsplit";
+    let Some(separator) = separator.filter(|separator| !separator.is_none() && !separator.is_undefined()) else {
+        return Ok(split_white_space(text, most, from_end));
+    };
+    let refused = |what: String| Error::new(ErrorKind::InvalidOperation, what);
+    match separator.as_str().map(without_marks) {
+        Some(separator) if !separator.is_empty() => Ok(split(text, &separator, most, from_end)),
+        Some(_) => Err(refused("empty separator".to_owned())),
+        None => Err(refused(format!("{method}: the separator must be a string"))),
+    }
+}
+
+/// Whether a text has one of the affixes of `startswith` and `endswith` between two places.
+fn has_affix(text: &str, method: &str, args: &[Value]) -> Result<bool, Error> {
+    let (affixes, start, end): (Value, Option<i64>, Option<i64>) = from_args(args)?;
+    let affixes = if affixes.as_str().is_some() { vec![affixes] } else { affixes.try_iter()?.collect() };
+    let Some(part) = between(text, start, end).0 else { return Ok(false) };
+    Ok(affixes.iter().filter_map(|affix| affix.as_str().map(without_marks)).any(|affix| match method {
+        "startswith" => part.starts_with(&*affix),
+        _ => part.ends_with(&*affix),
     }))
 }
 
@@ -126,22 +126,6 @@ fn looked_for(text: &str, sought: &str, method: &str, start: Option<i64>, end: O
         None if method.ends_with("find") => Ok(Value::from(-1)),
         None => Err(Error::new(ErrorKind::InvalidOperation, "substring not found")),
     }
-}
-
-/// The part of a text between two places in characters, counted from the end if they are negative, and where it begins; none
-/// if that is after the end.
-fn between(text: &str, start: Option<i64>, end: Option<i64>) -> (Option<&str>, usize) {
-    if start.is_none() && end.is_none() {
-        return (Some(text), 0);
-    }
-    let length = text.chars().count();
-    let place = |at: i64| match usize::try_from(at) {
-        Ok(at) => at,
-        Err(_) => length.saturating_sub(usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX)),
-    };
-    let (start, end) = (start.map_or(0, place), end.map_or(length, place).min(length));
-    let byte = |at: usize| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
-    ((start <= end).then(|| &text[byte(start)..byte(end)]), start)
 }
 
 /// `str.title`: a letter behind another one is a small one, marks aside.
@@ -212,22 +196,10 @@ pub(super) fn unmarked(value: &Value) -> Value {
     }
 }
 
-/// A text without its marks, if it has any that pair.
-pub(super) fn without_marks(text: &str) -> std::borrow::Cow<'_, str> {
-    if !has_marks(text) {
-        return text.into();
-    }
-    Marked::read(text).map_or(text.into(), |marked| marked.text.into())
-}
-
 /// The characters of a string.
 pub(super) fn characters(text: &str) -> Value {
     let text = Text::of(text);
     text.plain().char_indices().map(|(at, c)| text.slice(at..at + c.len_utf8())).collect()
-}
-
-fn must_be_text(method: &str) -> Error {
-    Error::new(ErrorKind::InvalidOperation, format!("{method}: the separator must be a string"))
 }
 
 fn split_args(args: &[Value]) -> Result<(Option<Value>, Option<i64>), Error> {
@@ -256,82 +228,6 @@ fn stripped(chars: Option<&Value>) -> Result<impl Fn(char) -> bool, Error> {
         }
     };
     Ok(move |c| chars.as_ref().map_or_else(|| is_space(c), |chars| chars.contains(c)))
-}
-
-fn strip(text: &str, is_stripped: &impl Fn(char) -> bool, at_start: bool, at_end: bool) -> Range<usize> {
-    let start = if at_start { text.len() - text.trim_start_matches(is_stripped).len() } else { 0 };
-    let end = if at_end { text.trim_end_matches(is_stripped).len() } else { text.len() };
-    start..end.max(start)
-}
-
-fn split(text: &str, separator: &str, most: usize, from_end: bool) -> Result<Vec<Range<usize>>, Error> {
-    if separator.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidOperation, "empty separator"));
-    }
-    let mut found: Vec<usize> = if from_end {
-        let mut found: Vec<usize> = text.rmatch_indices(separator).map(|(at, _)| at).take(most).collect();
-        found.reverse();
-        found
-    } else {
-        text.match_indices(separator).map(|(at, _)| at).take(most).collect()
-    };
-    found.push(text.len());
-    let mut start = 0;
-    Ok(found
-        .into_iter()
-        .map(|at| {
-            let piece = start..at;
-            start = at + separator.len();
-            piece
-        })
-        .collect())
-}
-
-fn split_white_space(text: &str, most: usize, from_end: bool) -> Vec<Range<usize>> {
-    let mut words: Vec<Range<usize>> = Vec::new();
-    let mut rest = strip(text, &is_space, !from_end, from_end);
-    while !rest.is_empty() && words.len() < most {
-        let left = &text[rest.clone()];
-        if from_end {
-            let word = left.rfind(is_space).map_or(0, |at| at + left[at..].chars().next().map_or(1, char::len_utf8));
-            words.push(rest.start + word..rest.end);
-            rest = rest.start..rest.start + left[..word].trim_end_matches(is_space).len();
-        } else {
-            let word = left.find(is_space).unwrap_or(left.len());
-            words.push(rest.start..rest.start + word);
-            rest = rest.end - left[word..].trim_start_matches(is_space).len()..rest.end;
-        }
-    }
-    if !rest.is_empty() {
-        let kept = strip(&text[rest.clone()], &is_space, from_end, !from_end);
-        let kept = rest.start + kept.start..rest.start + kept.end;
-        words.push(if from_end { rest.start..kept.end } else { kept.start..rest.end });
-    }
-    if from_end {
-        words.reverse();
-    }
-    words
-}
-
-/// The lines of `str.splitlines`.
-fn lines(text: &str, keeps: bool) -> Vec<Range<usize>> {
-    let mut lines = Vec::new();
-    let (mut start, mut chars) = (0, text.char_indices().peekable());
-    while let Some((at, c)) = chars.next() {
-        if !matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}') {
-            continue;
-        }
-        let mut end = at + c.len_utf8();
-        if c == '\r' && chars.next_if(|(_, next)| *next == '\n').is_some() {
-            end += 1;
-        }
-        lines.push(start..if keeps { end } else { at });
-        start = end;
-    }
-    if start < text.len() {
-        lines.push(start..text.len());
-    }
-    lines
 }
 
 /// A string with or without marks.
@@ -433,16 +329,5 @@ mod tests {
                 assert_eq!(flat(&seen), flat(&plain), "{method} {args:?} of {text:?}");
             }
         }
-    }
-
-    #[test]
-    fn white_space_is_split_as_in_python() {
-        let words = |text: &'static str, most: usize, from_end| -> Vec<&str> {
-            split_white_space(text, most, from_end).into_iter().map(|word| &text[word]).collect()
-        };
-        assert_eq!(words("  a b  c ", usize::MAX, false), ["a", "b", "c"]);
-        assert_eq!(words("  a b  c ", 1, false), ["a", "b  c "]);
-        assert_eq!(words("  a b  c ", 1, true), ["  a b", "c"]);
-        assert_eq!(words(" ", usize::MAX, true), [""; 0]);
     }
 }

@@ -37,6 +37,7 @@ mod lists;
 mod marks;
 mod methods;
 mod python_repr;
+mod python_str;
 mod renderer;
 mod seeking;
 mod source;

@@ -7,8 +7,8 @@ use minijinja::value::{DynObject, Enumerator, Object, ObjectExt, ObjectRepr, Val
 use minijinja::{Error, State};
 
 use crate::dialect::chat_template::float;
-use crate::dialect::chat_template::marks::{Owner, mark};
-use crate::dialect::chat_template::methods::{of_dict, without_marks};
+use crate::dialect::chat_template::marks::{Owner, mark, without_marks};
+use crate::dialect::chat_template::methods::of_dict;
 use crate::dialect::chat_template::python_repr::repr;
 
 /// Makes values of JSON.
