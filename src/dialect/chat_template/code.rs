@@ -1,6 +1,6 @@
 //! The code within a template's tags, as words, signs and texts in quotes.
 
-use crate::dialect::chat_template::source;
+use crate::dialect::chat_template::source::{end_of_text, tags};
 
 /// A piece of a tag's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) struct Code<'t> {
 
 /// The code of each statement and expression of a template.
 pub(super) fn codes(source: &str) -> impl Iterator<Item = Code<'_>> {
-    source::tags(source).map(Code::of)
+    tags(source).map(Code::of)
 }
 
 impl<'t> Code<'t> {
@@ -130,17 +130,6 @@ fn tokens(code: &str) -> impl Iterator<Item = (Token<'_>, usize)> {
         rest = rest[end..].trim_start();
         Some((token, start))
     })
-}
-
-/// How long a text is up to the quote that ends it.
-fn end_of_text(text: &str, quote: char) -> usize {
-    let mut is_escaped = false;
-    let end = text.find(|c| {
-        let is_end = c == quote && !is_escaped;
-        is_escaped = c == '\\' && !is_escaped;
-        is_end
-    });
-    end.unwrap_or(text.len())
 }
 
 fn partners(tokens: &[Token<'_>]) -> Vec<Option<usize>> {

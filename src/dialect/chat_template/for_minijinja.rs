@@ -1,8 +1,10 @@
 //! What minijinja reads in the place of a template.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::dialect::chat_template::attributes::through_filter;
+use crate::dialect::chat_template::code::Code;
 use crate::dialect::chat_template::source::{inner, next_tag};
 
 /// A template's text for minijinja, where Jinja2 reads it in another way.
@@ -46,11 +48,10 @@ fn tag_for_minijinja(tag: &str) -> Cow<'_, str> {
         "generation" => tag.replace("generation", "with generation = none").into(),
         "endgeneration" => tag.replace("endgeneration", "endwith").into(),
         "raw" if tag.ends_with("raw%}") || tag.ends_with(" %}") => tag.replace("%}", "+%}").replace("{+%", "{%").into(),
-        _ => match loop_over(statement) {
-            Some((start, end)) => {
-                let at = statement.as_ptr() as usize - tag.as_ptr() as usize;
-                let [before, over, after] = [&tag[..at + start], &statement[start..end], &tag[at + end..]];
-                format!("{before}({})|{ITERATED}{after}", over.trim()).into()
+        _ => match loop_over(tag) {
+            Some(over) => {
+                let [before, after] = [&tag[..over.start], &tag[over.end..]];
+                format!("{before}({})|{ITERATED}{after}", tag[over].trim()).into()
             }
             None => tag.into(),
         },
@@ -60,34 +61,26 @@ fn tag_for_minijinja(tag: &str) -> Cow<'_, str> {
 /// The filter that what is looped over goes through.
 pub(super) const ITERATED: &str = "metatok_iterated ";
 
-/// Where in a `for` statement stands what it loops over.
-fn loop_over(statement: &str) -> Option<(usize, usize)> {
-    statement.strip_prefix("for")?.starts_with(char::is_whitespace).then_some(())?;
-    let (mut depth, mut quote, mut start) = (0_i32, None, None);
-    let bytes = statement.as_bytes();
-    let word = |at: usize, word: &str| {
-        let is_edge = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-        bytes[at..].starts_with(word.as_bytes())
-            && is_edge(bytes.get(at.wrapping_sub(1)))
-            && is_edge(bytes.get(at + word.len()))
-    };
-    let mut at = 3;
-    while at < bytes.len() {
-        match (bytes[at], quote) {
-            (b'\\', Some(_)) => at += 1,
-            (byte, Some(open)) if byte == open => quote = None,
-            (_, Some(_)) => {}
-            (byte @ (b'\'' | b'"'), None) => quote = Some(byte),
-            (b'(' | b'[' | b'{', None) => depth += 1,
-            (b')' | b']' | b'}', None) => depth -= 1,
-            _ if depth > 0 => {}
-            _ if start.is_none() && word(at, "in") => start = Some(at + 2),
-            _ if start.is_some() && (word(at, "if") || word(at, "recursive")) => return Some((start?, at)),
-            _ => {}
+/// Where in the tag of a loop stands what it loops over.
+fn loop_over(tag: &str) -> Option<Range<usize>> {
+    let code = Code::of(tag);
+    let mut at = code.keyword_place();
+    if code.word(at) != Some("for") {
+        return None;
+    }
+    let mut start = None;
+    while at < code.places().end {
+        match (code.word(at), start) {
+            (Some("in"), None) => start = Some(code.start(at) + "in".len()),
+            (Some("if" | "recursive"), Some(start)) => return Some(start..code.start(at)),
+            // What is in brackets is passed over.
+            _ => at = code.partner(at).unwrap_or(at),
         }
         at += 1;
     }
-    Some((start?, bytes.len()))
+    let statement = inner(tag);
+    let end = statement.as_ptr() as usize - tag.as_ptr() as usize + statement.len();
+    Some(start?..end)
 }
 
 #[cfg(test)]
@@ -105,6 +98,7 @@ mod tests {
             ("{%- raw -%}\n{% endraw %}", "{%- raw -%}\n{% endraw %}"),
             ("{{ {'a': {}} ~ '{% for x in y %}' }}", "{{ {'a': {}} ~ '{% for x in y %}' }}"),
             ("{%- for m in messages -%}", "{%- for m in(messages)|metatok_iterated  -%}"),
+            ("{% for(a, b) in c %}", "{% for(a, b) in(c)|metatok_iterated  %}"),
             (
                 "{% for k, v in (d if d else e).items() if k != ' in ' %}",
                 "{% for k, v in((d if d else e).items())|metatok_iterated if k != ' in ' %}",

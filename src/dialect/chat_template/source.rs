@@ -37,20 +37,29 @@ fn end_of_tag(text: &str, closing: &str) -> Option<usize> {
     }
     let bytes = text.as_bytes();
     // The end of a dict within a dict looks like that of an expression.
-    let (mut at, mut quote, mut dicts) = (2, None, 0_usize);
+    let (mut at, mut dicts) = (2, 0_usize);
     while at < bytes.len() {
-        match (bytes[at], quote) {
-            (b'\\', Some(_)) => at += 1,
-            (byte, Some(open)) if byte == open => quote = None,
-            (byte @ (b'\'' | b'"'), None) => quote = Some(byte),
-            (b'{', None) => dicts += 1,
-            (b'}', None) if dicts > 0 => dicts -= 1,
-            (_, None) if bytes[at..].starts_with(closing.as_bytes()) => return Some(at + closing.len()),
+        match bytes[at] {
+            quote @ (b'\'' | b'"') => at += 1 + end_of_text(&text[at + 1..], quote.into()),
+            b'{' => dicts += 1,
+            b'}' if dicts > 0 => dicts -= 1,
+            _ if bytes[at..].starts_with(closing.as_bytes()) => return Some(at + closing.len()),
             _ => {}
         }
         at += 1;
     }
     None
+}
+
+/// How long a text is up to the quote that ends it.
+pub(super) fn end_of_text(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let end = text.find(|c| {
+        let is_end = c == quote && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    });
+    end.unwrap_or(text.len())
 }
 
 /// The pieces of a template's text: what it writes, and what stands in quotes.
