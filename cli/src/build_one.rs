@@ -12,7 +12,7 @@ use crate::exit::REJECTED;
 use crate::loaded::Loaded;
 use crate::outputs::Outputs;
 use crate::rejects::rejects_path;
-use crate::say::{InFlags, say};
+use crate::say::{self, InFlags, say};
 use crate::source::{Source, names, nothing_in};
 use crate::summary::summary;
 use crate::{earlier_answers, flags, setup};
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let answers = earlier_answers::read(&args.answers, &args.input, dataset.as_deref())?;
     let form = form(args, loaded, dataset.as_deref(), answers.as_ref(), source.is_some())?;
     if !args.quiet {
-        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
+        say::notes(dataset.iter().flat_map(|dataset| dataset.notes()));
         if source.is_demo_for(&args.model) {
             say!("note: there is no input, so these are the demo's conversations");
         }
@@ -78,9 +78,7 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     if !args.quiet {
         say_totals(&totals, &of_rows, has_input);
         // Of rows that were not read, answers may be there.
-        if let Some(note) = build.unused_answers().filter(|_| args.input.limit.is_none()) {
-            say!("note: {}", note.in_flags());
-        }
+        say::notes(build.unused_answers().filter(|_| args.input.limit.is_none()));
         let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
         say!("{name}{}", summary(done.prompts, done.tokens, started.elapsed().as_secs_f64()));
     }
@@ -123,11 +121,11 @@ fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
     let BuildTotals { written, remarks, .. } = totals;
     // Users of the demo know its conversations.
     if has_input {
-        let omitted = answers_omitted(written.answers_omitted);
-        remarks.notes().into_iter().chain(omitted).for_each(|note| say!("note: {}", note.in_flags()));
+        say::notes(remarks.notes());
+        say::notes(answers_omitted(written.answers_omitted));
     }
-    written.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
-    of_rows.iter().for_each(|note| say!("note: {}", note.in_flags()));
+    say::notes(written.notes());
+    say::notes(of_rows);
 }
 
 fn done(code: u8, form: &PromptForm, written: &Written) -> BuildOutcome {

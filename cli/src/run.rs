@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else { return Ok(ExitCode::SUCCESS) };
     if !args.quiet {
-        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
+        say::notes(dataset.iter().flat_map(|dataset| dataset.notes()));
         let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &builder_options);
         remarks.iter().for_each(|remark| say!("{remark}"));
         say_answered(&answers);
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             // The answers exist; errors about the input are reported after them.
             let notes = totals.remarks.check(dataset.as_deref())?;
             if !args.quiet {
-                notes.iter().for_each(|note| say!("note: {}", note.in_flags()));
+                say::notes(&notes);
             }
             Ok(code)
         }
@@ -273,7 +273,7 @@ impl<'a> Front<'a> {
     fn finish(self, answers: RunAnswers, totals: &RunTotals, has_input: bool) -> Result<ExitCode> {
         let Self { args, started, output, .. } = self;
         if !args.quiet {
-            totals.remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
+            say::notes(totals.remarks.notes());
         }
         let (refused, refused_rows) = (answers.refused(), answers.refused_rows());
         match output {
@@ -290,12 +290,10 @@ impl<'a> Front<'a> {
             }
         }
         if !args.quiet {
-            if has_input && let Some(note) = answers_omitted(totals.answers_omitted) {
-                say!("note: {}", note.in_flags());
+            if has_input {
+                say::notes(answers_omitted(totals.answers_omitted));
             }
-            if let Some(note) = truncated(totals.truncated) {
-                say!("note: {}", note.in_flags());
-            }
+            say::notes(truncated(totals.truncated));
             let reasons: Vec<String> =
                 totals.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
             let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };

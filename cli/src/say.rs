@@ -1,6 +1,6 @@
 //! Output on standard error, in which no byte can move the cursor or change the surrounding text.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -66,6 +66,11 @@ pub(crate) fn flag(setting: &Setting) -> String {
         Some(value) if is_plain(value) && !value.is_empty() => format!("{flag} {value}"),
         Some(value) => format!("{flag} {value:?}"),
     }
+}
+
+/// Prints a line for each of these notes.
+pub(crate) fn notes(notes: impl IntoIterator<Item = impl Borrow<Warning>>) {
+    notes.into_iter().for_each(|note| say!("note: {}", note.borrow().in_flags()));
 }
 
 /// If standard error is closed, there is nobody to tell.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use crate::args::{RunArgs, ServerArgs};
-use crate::say::{InFlags, say};
+use crate::say::{self, say};
 use metatok::builder::PromptBuilder;
 use metatok::client::{Client, ClientOptions, Notice};
 use metatok::error::{ErrorKind, Result, counted};
@@ -25,7 +25,7 @@ pub(crate) fn connect(args: &RunArgs, builder: &PromptBuilder, progress: &Progre
         let model = served.model.as_deref().map_or_else(|| "a model".to_owned(), |model| format!("{model:?}"));
         let context = served.max_model_len.map_or(String::new(), |len| format!(", context {len}"));
         say!("{} serves {model}{context}; {} at a time", protocol.name, counted(client.concurrency().get(), "request"));
-        client.notes().warnings.iter().for_each(|warning| say!("note: {}", warning.in_flags()));
+        say::notes(&client.notes().warnings);
     }
     Ok(Some(client))
 }

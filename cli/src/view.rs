@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use crate::args::ViewArgs;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
-use crate::say::{InFlags, escaped_line, say};
+use crate::say::{self, InFlags, escaped_line, say};
 use crate::source::{Source, names, nothing_in};
 use crate::{earlier_answers, flags, setup};
 use metatok::build::answers_omitted;
@@ -45,8 +45,8 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let (conversation, turn) = shown.at(&place)?;
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
     view.turn = turn;
-    if has_input && let Some(note) = answers_omitted(view.answer_omitted.into()) {
-        say!("note: {}", note.in_flags());
+    if has_input {
+        say::notes(answers_omitted(view.answer_omitted.into()));
     }
     match &args.html {
         Some(path) if path != Path::new("-") => {
