@@ -34,6 +34,7 @@ mod partial;
 mod progress;
 mod rejects;
 mod run;
+mod run_front;
 mod say;
 mod score;
 mod score_labels;

@@ -7,27 +7,24 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 
 use indicatif::ProgressBar;
 
 use crate::answering::{Answering, usual_sampling};
 use crate::args::{InputArgs, OnError, RunArgs};
-use crate::exit::{FAILED, REJECTED};
-use crate::interrupt::Interrupt;
 use crate::output::{Output, becomes_a_file};
 use crate::outputs::Outputs;
-use crate::say::{self, InFlags, flag, say};
+use crate::run_front::Front;
+use crate::say::{self, flag, say};
 use crate::source::{Source, names, nothing_in};
 use crate::{flags, progress, setup};
-use metatok::build::{answers_omitted, truncated};
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::conversation::Mode;
 use metatok::error::{At, ErrorKind, Result, Setting, counted};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::{Input, RecordPlace, each_line};
 use metatok::prepared::PreparedDataset;
-use metatok::run::{ResumeOptions, RunAnswers, RunEvent, RunOptions, RunOutcome, RunTotals, journal_path};
+use metatok::run::{ResumeOptions, RunAnswers, RunOptions, RunOutcome, journal_path};
 use metatok::score::ScoredAnswer;
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
@@ -76,28 +73,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 
     progress::show(&progress, bytes, args.quiet || args.stream);
     let mut front = Front::new(args, progress, output);
-    let (totals, outcome) = runner.run(inputs, &mut answers, &mut |event| front.see(&event)).inspect_err(|_| {
-        front.progress.finish_and_clear();
-    })?;
-    front.progress.finish_and_clear();
+    let ended = runner.run(inputs, &mut answers, &mut |event| front.see(&event));
+    front.hide_progress();
+    let (totals, outcome) = ended?;
     match outcome {
         RunOutcome::Complete if totals.lines == 0 => Err(nothing_in(&names, dataset.is_some())),
         RunOutcome::Complete => {
-            let code = front.finish(answers, &totals, has_input)?;
+            let code = front.complete(answers, &totals, has_input)?;
             // The answers exist; errors about the input are reported after them.
             let notes = totals.remarks.check(dataset.as_deref())?;
             if !args.quiet {
-                say::notes(&notes);
+                say::notes(notes);
             }
             Ok(code)
         }
         RunOutcome::Interrupted => Ok(front.interrupted(&answers)),
-        RunOutcome::StoppedAt(error) => {
-            let advice = if error.concerns_every_prompt() { String::new() } else { how_to_go_on(args) };
-            say!("{}", error.in_flags());
-            say!("stopped at the first bad row ({} written){advice}", counted(totals.answers, "answer"));
-            Ok(ExitCode::from(REJECTED))
-        }
+        RunOutcome::StoppedAt(error) => Ok(front.stopped_at(&error, &totals)),
         _ => Ok(ExitCode::SUCCESS),
     }
 }
@@ -118,12 +109,6 @@ fn say_answered(answers: &RunAnswers) {
         (rows, 0) => say!("note: {} already answered", counted(rows, "line")),
         (rows, refused) => say!("note: {} already done, with {}", counted(rows, "line"), counted(refused, "error")),
     }
-}
-
-/// How to go on after a bad row.
-fn how_to_go_on(args: &RunArgs) -> String {
-    let resume = if args.output.is_some() { ", and --resume to continue from here" } else { "" };
-    format!("; use --on-error reject to skip bad rows{resume}")
 }
 
 fn options(args: &RunArgs, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<RunOptions> {
@@ -205,117 +190,6 @@ fn errors_in(file: &Path, max_line_bytes: usize) -> Result<u64> {
     Ok(errors)
 }
 
-/// What the user sees of a run.
-struct Front<'a> {
-    args: &'a RunArgs,
-    progress: ProgressBar,
-    started: Instant,
-    answers: u64,
-    tokens: u64,
-    /// How many lines were written as they came.
-    written: u64,
-    /// The output of answers as they come.
-    output: Option<Output>,
-    interrupt: Interrupt,
-}
-
-impl<'a> Front<'a> {
-    fn new(args: &'a RunArgs, progress: ProgressBar, output: Option<Output>) -> Self {
-        let interrupt = Interrupt::watch();
-        Self { args, progress, started: Instant::now(), answers: 0, tokens: 0, written: 0, output, interrupt }
-    }
-
-    fn see(&mut self, event: &RunEvent<'_>) -> Result<ControlFlow<()>> {
-        match event {
-            RunEvent::Tick if self.interrupt.exit_code().is_some() => return Ok(ControlFlow::Break(())),
-            RunEvent::Read(bytes) => self.progress.inc(*bytes),
-            RunEvent::Tokens(tokens) => {
-                self.tokens += tokens;
-                let rate = rate(Some(self.tokens), &self.started);
-                self.progress.set_message(format!("{}, {rate}", counted(self.answers, "answer")));
-            }
-            RunEvent::Text(text) if self.args.stream => say::piece(text),
-            RunEvent::Answer => {
-                self.answers += 1;
-                if self.args.stream {
-                    say::piece("\n");
-                }
-            }
-            RunEvent::Line(json) => {
-                if let Some(output) = &mut self.output {
-                    self.written += 1;
-                    return output.stream_line(json);
-                }
-            }
-            RunEvent::Warning(warning) if !self.args.quiet => {
-                self.progress.suspend(|| say!("warning: {}", warning.in_flags()));
-            }
-            RunEvent::Refused(error) => self.progress.suspend(|| say!("{}", error.in_flags())),
-            _ => {}
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// Says what there is of a run that a signal ended.
-    fn interrupted(&self, answers: &RunAnswers) -> ExitCode {
-        match &self.args.output {
-            Some(path) if self.output.is_none() => say!(
-                "interrupted; {} kept in {}, continue with --resume",
-                counted(answers.answers(), "answer"),
-                journal_path(path).display()
-            ),
-            _ => say!("interrupted; {} written", counted(self.written, "line")),
-        }
-        ExitCode::from(self.interrupt.exit_code().unwrap_or(FAILED))
-    }
-
-    /// Makes the answers final, and prints the totals.
-    fn finish(self, answers: RunAnswers, totals: &RunTotals, has_input: bool) -> Result<ExitCode> {
-        let Self { args, started, output, .. } = self;
-        if !args.quiet {
-            say::notes(totals.remarks.notes());
-        }
-        let (refused, refused_rows) = (answers.refused(), answers.refused_rows());
-        match output {
-            Some(output) => output.finish()?,
-            None => {
-                let mut output = Output::open(args.output.as_deref())?;
-                answers
-                    .each(|json| output.write(format!("{json}\n").as_bytes()).map_err(|error| output.failed(error)))?;
-                output.finish()?;
-                // Errors of a server can be asked again.
-                if refused == 0 || args.server.url.is_none() {
-                    answers.remove()?;
-                }
-            }
-        }
-        if !args.quiet {
-            if has_input {
-                say::notes(answers_omitted(totals.answers_omitted));
-            }
-            say::notes(truncated(totals.truncated));
-            let reasons: Vec<String> =
-                totals.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-            let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-            say!("{}{reasons}, {}", counted(totals.answers, "answer"), rate(tokens(totals), &started));
-            #[cfg(feature = "http")]
-            if let Some(server) = &totals.server {
-                say!("{}", crate::server::summary(server.clone(), started.elapsed()));
-            }
-        }
-        if refused > 0 {
-            let again = match (&args.server.url, &args.output) {
-                (Some(_), Some(_)) => "; to ask for them again, add --resume --retry-errors",
-                _ => "",
-            };
-            let turns = if refused > refused_rows { counted(refused, "turn") + " of " } else { String::new() };
-            say!("{turns}{} without an answer, each written with its error{again}", counted(refused_rows, "row"));
-            return Ok(ExitCode::from(REJECTED));
-        }
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
 /// Checks that no output is also an input.
 fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
     let mut outputs = Outputs::to("--output", args.output.as_deref());
@@ -325,23 +199,4 @@ fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -
     outputs.check_inputs(&args.input, source, dataset)?;
     outputs.check("the weights", args.weights.as_deref().map(Path::new))?;
     outputs.check_model(&args.model, source.is_some())
-}
-
-/// How many tokens the answers have, if that is known of any.
-fn tokens(totals: &RunTotals) -> Option<u64> {
-    #[cfg(feature = "http")]
-    if totals.server.as_ref().is_some_and(|server| server.requests > 0 && server.requests == server.uncounted) {
-        return None;
-    }
-    Some(totals.tokens)
-}
-
-fn rate(tokens: Option<u64>, started: &Instant) -> String {
-    let seconds = started.elapsed().as_secs_f64();
-    match tokens {
-        Some(tokens) => {
-            format!("{}, {seconds:.2} s, {:.0} tokens/s", counted(tokens, "token"), tokens as f64 / seconds.max(1e-9))
-        }
-        None => format!("{seconds:.2} s"),
-    }
 }
