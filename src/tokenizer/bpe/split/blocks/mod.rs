@@ -1,14 +1,18 @@
 //! Cutting text by the patterns, in numbers of 64 bits that tell something of 64 bytes at once.
 
+mod before;
 mod bits;
+mod block;
 mod classes;
 pub(super) mod kinds;
 mod rules;
 mod simd;
 mod wide;
 
+use before::Before;
+use block::Block;
 use classes::Classes;
-use rules::{Before, Rules};
+use rules::Rules;
 use simd::{Portable, SIZE, Simd};
 use wide::add_wide;
 
@@ -127,7 +131,8 @@ impl Blocks {
         let mut count = 0;
         for (at, classes) in self.classes.iter().enumerate() {
             let next = self.classes.get(at + 1);
-            let mut starts = rules.starts(text, at * SIZE, classes, next, &mut before, is_wide);
+            let block = Block { text, base: at * SIZE, of: classes, next, is_wide };
+            let mut starts = rules.starts(block, &mut before);
             // Where the first piece starts, none ends.
             starts &= !u64::from(at == 0);
             let found = starts.count_ones() as usize;

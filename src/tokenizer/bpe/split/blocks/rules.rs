@@ -1,8 +1,8 @@
 //! At which bytes a piece starts, by each pattern.
-//!
-//! A class shifted by one bit is the class of the byte before.
 
+use crate::tokenizer::bpe::split::blocks::before::{Before, Was};
 use crate::tokenizer::bpe::split::blocks::bits::{digit_groups, ends_of, first_of_runs};
+use crate::tokenizer::bpe::split::blocks::block::Block;
 use crate::tokenizer::bpe::split::blocks::classes::{Classes, Told};
 use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_han, is_of_script, kind_of};
 use crate::tokenizer::bpe::split::blocks::simd::SIZE;
@@ -98,179 +98,141 @@ impl Rules {
             wide_digits: matches!(self.digits, None | Some(1)) && !self.digits_apart,
         }
     }
-}
 
-/// What is carried over from the block before. A field named like a class is 1 if the last byte of that block is in it.
-#[derive(Default)]
-pub(super) struct Before {
-    letter: u64,
-    /// 1 if that byte is in a small letter, or in a letter without case that goes with one.
-    small: u64,
-    caseless: u64,
-    digit: u64,
-    white: u64,
-    space: u64,
-    line_end: u64,
-    other: u64,
-    script_letter: u64,
-    script_sign: u64,
-    /// The byte after a sign that begins a piece.
-    prefix: u64,
-    /// The byte after the letters of ASCII that go with a sign.
-    signed: u64,
-    /// The byte after the line ends that belong to punctuation.
-    tail: u64,
-    /// The number of digits in a piece that is not full.
-    digits: u32,
-    /// The bytes within a contraction, at which no piece starts.
-    inner: u64,
-    /// The byte after a contraction, at which a piece starts.
-    opened: u64,
-    /// The end of the last contraction in the text.
-    contracted: usize,
-}
-
-impl Rules {
-    /// The bytes of a block at which a piece starts. A text that `is_wide` has characters of several bytes, all of which are
-    /// of one class.
+    /// The bytes of a block at which a piece starts.
     #[inline(always)]
-    pub(super) fn starts(
-        self,
-        text: &str,
-        base: usize,
-        of: &Classes,
-        next: Option<&Classes>,
-        before: &mut Before,
-        is_wide: bool,
-    ) -> u64 {
-        let is_first = |class: fn(&Classes) -> u64| next.map_or(0, |next| class(next) & 1);
-        let was_letter = of.letters << 1 | before.letter;
-        let was_white = of.white << 1 | before.white;
-        let was_space = of.spaces << 1 | before.space;
-        let was_line_end = of.line_ends << 1 | before.line_end;
-        let was_other = of.others << 1 | before.other;
-        let was_digit = of.digits << 1 | before.digit;
-        let white_follows = of.white >> 1 | is_first(|next| next.white) << 63;
-        let digit_follows = of.digits >> 1 | is_first(|next| next.digits) << 63;
-        let len = (text.len() - base).min(SIZE);
-        let last = if next.is_none() { 1 << (len - 1) } else { 0 };
-
-        let white = of.white & !was_white;
-        let others = of.others & !was_other & !was_space;
+    pub(super) fn starts(self, block: Block<'_>, before: &mut Before) -> u64 {
+        let of = block.of;
+        let was = before.shifted(of);
+        let white = of.white & !was.white;
+        let others = of.others & !was.other & !was.space;
         let digits = match self.digits {
-            None => of.digits & !was_digit & !was_space,
+            None => of.digits & !was.digit & !was.space,
             Some(1) => of.digits & !of.inner,
-            Some(most) => digit_groups(of.digits, was_digit, most, &mut before.digits),
+            Some(most) => digit_groups(of.digits, was.digit, most, &mut before.digits),
         };
-        // The last white space before something else belongs to it, or is a piece.
-        let mut parting = of.white & !white_follows & !last;
-        if is_wide {
-            parting &= !(of.inner | of.leads);
-            parting |= self.parting_wide(text, base, of.white & of.leads);
-        }
-        if self.digits_apart {
-            parting &= !digit_follows;
-        }
-        if self.scripts && is_wide {
-            let follows = |class: fn(&Classes) -> u64| class(of) >> 1 | is_first(class) << 63;
-            parting &= !(follows(|of| of.script_letters) | follows(|of| of.script_signs));
-        }
-
+        let parting = self.parting(block);
         let mut starts = if self.words == Words::Gpt2 {
-            let letters = of.letters & !was_letter & !was_space;
+            let letters = of.letters & !was.letter & !was.space;
             white | others | digits | letters | parting
         } else {
-            let blanks = of.white & !of.line_ends;
-            let mut after_line_end = blanks & was_line_end;
-            // White space with a line end is a piece up to its last one.
-            let mut left = after_line_end;
-            while left != 0 {
-                let at = left.trailing_zeros();
-                left &= left - 1;
-                let run = (of.white >> at).trailing_ones();
-                let is_line_end = match at + run < SIZE as u32 {
-                    true => of.line_ends >> at & ((1 << run) - 1) != 0,
-                    false => line_end_follows(text, base + at as usize),
-                };
-                if is_line_end {
-                    after_line_end &= !(1 << at);
-                }
-            }
-            // Line ends after punctuation belong to it.
-            let class = match (self.tails, self.slashes) {
-                (false, _) => 0,
-                (true, false) => of.line_ends,
-                (true, true) => of.line_ends | of.slashes,
-            };
-            let marks = (was_other & of.line_ends | before.tail) & class;
-            // A slash goes on with line ends, and may stand before others: only the first mark of a run counts.
-            let marks = if self.slashes { first_of_runs(marks, class) } else { marks };
-            let ends = ends_of(marks, class);
-            let tail = ends.wrapping_sub(u128::from(marks)) as u64;
-            let beyond = ends as u64 | before.tail & !class;
-            before.tail = (ends >> SIZE) as u64;
-
+            let after_line_end = block.after_line_ends(was.line_end);
+            let (tail, beyond) = self.tails(of, was, before);
             // One sign that begins a piece goes with letters after it.
             let prefixes = (others & !tail) | (beyond & of.others);
-            // With scripts, no sign of several bytes does.
-            let behind_prefixes = match is_wide && !self.scripts {
-                true => {
-                    let inner = u128::from(next.map_or(0, |next| next.inner)) << SIZE | u128::from(of.inner);
-                    ends_of(u128::from(prefixes) << 1, inner)
-                }
-                false => u128::from(prefixes) << 1,
-            };
-            let was_prefix = behind_prefixes as u64 | before.prefix;
-            let mut letters = of.letters & !was_letter & !(was_white & !was_line_end) & !was_prefix;
-            if self.scripts && is_wide {
-                // Where letters of ASCII end that a sign goes with, others are another piece.
-                let signed = ends_of(was_prefix & of.letters | before.signed, of.letters & !(of.leads | of.inner));
-                letters |= of.letters & signed as u64;
-                before.signed = (signed >> SIZE) as u64;
-            }
-            if self.words == Words::O200k {
-                let mut small = of.letters & !(of.capitals | of.caseless);
-                if is_wide {
-                    let behind_small = (small << 1 | before.small) & of.caseless;
-                    small |= of.caseless & !behind_small.wrapping_add(of.caseless);
-                    let was_caseless = of.caseless << 1 | before.caseless;
-                    letters |= self.last_capitals(text, base, of.capitals & was_caseless);
-                }
-                letters |= of.capitals & (small << 1 | before.small);
-                before.small = small >> 63;
-                before.caseless = of.caseless >> 63;
-            }
-            before.prefix = (behind_prefixes >> SIZE) as u64;
+            let letters = self.letters(block, was, prefixes, before);
             let mut starts = white | others | digits | letters | parting & !of.line_ends | after_line_end;
-            if (self.scripts || self.han) && is_wide {
+            if (self.scripts || self.han) && block.is_wide {
                 starts |= of.script_letters & !(of.script_letters << 1 | before.script_letter);
                 starts |= of.script_signs & !(of.script_signs << 1 | before.script_sign);
                 before.script_letter = of.script_letters >> 63;
                 before.script_sign = of.script_signs >> 63;
             }
-            (starts & !tail | beyond) & (u64::MAX >> (SIZE - len))
+            (starts & !tail | beyond) & (u64::MAX >> (SIZE - block.len()))
         };
-
         if self.contractions != Contractions::None {
-            starts = starts & !before.inner | before.opened;
-            (before.inner, before.opened) = (0, 0);
-            let mut apostrophes = match self.contractions {
-                Contractions::Endings => of.apostrophes & was_letter,
-                _ => of.apostrophes & starts,
-            };
-            while apostrophes != 0 {
-                let at = apostrophes.trailing_zeros() as usize;
-                apostrophes &= apostrophes - 1;
-                starts = self.contract(text.as_bytes(), base, at, starts, before);
-            }
+            starts = self.with_contractions(block, was, starts, before);
         }
+        before.carry(of);
+        starts
+    }
 
-        before.letter = of.letters >> 63;
-        before.digit = of.digits >> 63;
-        before.white = of.white >> 63;
-        before.space = of.spaces >> 63;
-        before.line_end = of.line_ends >> 63;
-        before.other = of.others >> 63;
+    /// The last white space before something else, which belongs to it, or is a piece.
+    #[inline(always)]
+    fn parting(self, block: Block<'_>) -> u64 {
+        let of = block.of;
+        let last = if block.next.is_none() { 1 << (block.len() - 1) } else { 0 };
+        let mut parting = of.white & !block.follows(|of| of.white) & !last;
+        if block.is_wide {
+            parting &= !(of.inner | of.leads);
+            parting |= self.parting_wide(block.text, block.base, of.white & of.leads);
+        }
+        if self.digits_apart {
+            parting &= !block.follows(|of| of.digits);
+        }
+        if self.scripts && block.is_wide {
+            parting &= !(block.follows(|of| of.script_letters) | block.follows(|of| of.script_signs));
+        }
+        parting
+    }
+
+    /// The line ends after punctuation, which belong to it, and the bytes after these.
+    #[inline(always)]
+    fn tails(self, of: &Classes, was: Was, before: &mut Before) -> (u64, u64) {
+        let class = match (self.tails, self.slashes) {
+            (false, _) => 0,
+            (true, false) => of.line_ends,
+            (true, true) => of.line_ends | of.slashes,
+        };
+        let marks = (was.other & of.line_ends | before.tail) & class;
+        // A slash goes on with line ends, and may stand before others: only the first mark of a run counts.
+        let marks = if self.slashes { first_of_runs(marks, class) } else { marks };
+        let ends = ends_of(marks, class);
+        let tail = ends.wrapping_sub(u128::from(marks)) as u64;
+        let beyond = ends as u64 | before.tail & !class;
+        before.tail = (ends >> SIZE) as u64;
+        (tail, beyond)
+    }
+
+    /// The letters at which a piece starts, where these signs before letters begin one.
+    #[inline(always)]
+    fn letters(self, block: Block<'_>, was: Was, prefixes: u64, before: &mut Before) -> u64 {
+        let Block { of, next, is_wide, .. } = block;
+        // With scripts, no sign of several bytes goes with letters.
+        let behind_prefixes = match is_wide && !self.scripts {
+            true => {
+                let inner = u128::from(next.map_or(0, |next| next.inner)) << SIZE | u128::from(of.inner);
+                ends_of(u128::from(prefixes) << 1, inner)
+            }
+            false => u128::from(prefixes) << 1,
+        };
+        let was_prefix = behind_prefixes as u64 | before.prefix;
+        before.prefix = (behind_prefixes >> SIZE) as u64;
+        let mut letters = of.letters & !was.letter & !(was.white & !was.line_end) & !was_prefix;
+        if self.scripts && is_wide {
+            // Where letters of ASCII end that a sign goes with, others are another piece.
+            let signed = ends_of(was_prefix & of.letters | before.signed, of.letters & !(of.leads | of.inner));
+            letters |= of.letters & signed as u64;
+            before.signed = (signed >> SIZE) as u64;
+        }
+        match self.words == Words::O200k {
+            true => letters | self.capitals(block, before),
+            false => letters,
+        }
+    }
+
+    /// The capital letters at which a word starts, after small letters or as the last one before some.
+    #[inline(always)]
+    fn capitals(self, block: Block<'_>, before: &mut Before) -> u64 {
+        let of = block.of;
+        let mut capitals = 0;
+        let mut small = of.letters & !(of.capitals | of.caseless);
+        if block.is_wide {
+            let behind_small = (small << 1 | before.small) & of.caseless;
+            small |= of.caseless & !behind_small.wrapping_add(of.caseless);
+            let was_caseless = of.caseless << 1 | before.caseless;
+            capitals = self.last_capitals(block.text, block.base, of.capitals & was_caseless);
+        }
+        capitals |= of.capitals & (small << 1 | before.small);
+        before.small = small >> 63;
+        before.caseless = of.caseless >> 63;
+        capitals
+    }
+
+    /// The starts, with the contractions that apostrophes begin.
+    #[inline(always)]
+    fn with_contractions(self, block: Block<'_>, was: Was, starts: u64, before: &mut Before) -> u64 {
+        let mut starts = starts & !before.inner | before.opened;
+        (before.inner, before.opened) = (0, 0);
+        let mut apostrophes = match self.contractions {
+            Contractions::Endings => block.of.apostrophes & was.letter,
+            _ => block.of.apostrophes & starts,
+        };
+        while apostrophes != 0 {
+            let at = apostrophes.trailing_zeros() as usize;
+            apostrophes &= apostrophes - 1;
+            starts = self.contract(block.text.as_bytes(), block.base, at, starts, before);
+        }
         starts
     }
 
@@ -319,15 +281,6 @@ impl Rules {
         }
         last
     }
-}
-
-/// Whether white space from here on has a line end.
-fn line_end_follows(text: &str, at: usize) -> bool {
-    let is_line_end = |c: char| matches!(c, '\r' | '\n');
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | 0x0B | 0x0C);
-    let blanks = text.as_bytes()[at..].iter().take_while(|byte| is_blank(byte)).count();
-    let mut rest = text[at + blanks..].chars();
-    rest.find(|c| !c.is_whitespace() || is_line_end(*c)).is_some_and(is_line_end)
 }
 
 /// How long the contraction is with which a text begins.
