@@ -51,21 +51,9 @@ impl PromptBuilder {
         self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.builder.get().is_none())
     }
 
-    /// Whether a shortcut would build a conversation; none if there can be no shortcut, or if there is one.
-    pub(crate) fn is_for_shortcut(&self) -> Option<impl Fn(&Conversation) -> bool> {
-        let sought = sought(&self.shortcut_source()?.template)?;
-        let mode = self.mode();
-        Some(move |conversation: &Conversation| is_plain_chat(conversation, mode, &sought))
-    }
-
-    /// Builds plain chats with this builder from now on. Returns whether it does.
-    pub(crate) fn set_shortcut(&self, builder: PromptBuilder) -> bool {
-        let shortcut = &self.shared.shortcut;
-        let sought = shortcut.source.as_ref().and_then(|source| sought(&source.template));
-        if let Some(sought) = sought {
-            let _ = shortcut.builder.set((builder, sought));
-        }
-        shortcut.builder.get().is_some()
+    /// Builds plain chats with this builder from now on, unless it has a shortcut.
+    pub(crate) fn set_shortcut(&self, builder: PromptBuilder, sought: AhoCorasick) {
+        let _ = self.shared.shortcut.builder.set((builder, sought));
     }
 }
 
@@ -107,14 +95,9 @@ impl Session {
     }
 }
 
-/// Finds what a template looks for in contents, in any case if the template changes that.
-fn sought(template: &ChatTemplate) -> Option<AhoCorasick> {
-    AhoCorasick::builder().ascii_case_insensitive(template.changes_case()).build(template.sought()).ok()
-}
-
 /// Whether a conversation is like those that imported templates are verified on: perhaps a system message, then questions
-/// and answers by turns, of text alone, in which a template looks for nothing.
-fn is_plain_chat(conversation: &Conversation, mode: Mode, sought: &AhoCorasick) -> bool {
+/// and answers by turns, of text alone, with nothing that a template looks for.
+pub(crate) fn is_plain_chat(conversation: &Conversation, mode: Mode, sought: &AhoCorasick) -> bool {
     let messages = match conversation {
         Conversation::Messages(messages) => messages,
         Conversation::Chat(chat) if chat.is_bare() => &chat.messages,

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::builder::PromptBuilder;
+use aho_corasick::AhoCorasick;
+
+use crate::builder::{PromptBuilder, is_plain_chat};
 use crate::conversation::Conversation;
-use crate::dialect::{ChatTemplate, Model};
+use crate::dialect::{ChatTemplate, ChatTemplateRenderer, Model};
 use crate::import::imported::import_by;
 use crate::import::unusual::unusual;
 use crate::import::verify::{Theirs, Verifier};
@@ -17,8 +19,11 @@ pub const WORTH_ACCELERATING: usize = 1000;
 /// on, if it gave the same ids for all generated conversations that it would be used for. Returns whether it does. Among
 /// these are chats and contents around each number in the template's code, such as that of `messages[-20:]`.
 ///
+/// It does so only for a template that is known to depend on contents in few ways: on whether they are empty, and on
+/// whether they have a text that stands in its code, such as `</think>`. It may also strip their ends.
+///
 /// The meta template is used for plain chats: perhaps a system message, then questions and answers by turns, of text
-/// in which the template looks for nothing, such as `</think>`. One in 256 such prompts is built both ways and
+/// without anything that the template looks for. One in 256 such prompts is built both ways and
 /// compared; a difference is an error, after which the chat template renders all prompts. All others are rendered by
 /// the chat template, as are those whose spans are recorded.
 /// [`BuilderOptions::always_render`](crate::BuilderOptions::always_render) prevents it.
@@ -36,23 +41,25 @@ pub const WORTH_ACCELERATING: usize = 1000;
 /// # Ok::<(), metatok::Error>(())
 /// ```
 pub fn accelerate(builder: &PromptBuilder) -> bool {
-    let (Some(source), Some(is_for_shortcut)) = (builder.shortcut_source(), builder.is_for_shortcut()) else {
-        return false;
-    };
+    set_shortcut(builder).is_some()
+}
+
+fn set_shortcut(builder: &PromptBuilder) -> Option<()> {
+    let source = builder.shortcut_source()?;
+    let renderer = ChatTemplateRenderer::new(&source.template, builder.tokenizer()).ok()?;
+    let sought = AhoCorasick::new(renderer.sought_in_contents()?).ok()?;
+    let is_for_shortcut = |conversation: &Conversation| is_plain_chat(conversation, builder.mode(), &sought);
     let theirs = Theirs::new(builder.clone(), source.options.clone());
     let verifier = Verifier::new(&source.template, builder.tokenizer(), vec![theirs], &is_for_shortcut);
-    let Ok(Imported { model, verified, .. }) = import_by(&verifier) else { return false };
+    let Imported { model, verified, .. } = import_by(&verifier).ok()?;
     if !verified.is_exact() || verified.tally(ContentKind::Ordinary, builder.mode()).all == 0 {
-        return false;
+        return None;
     }
     let Model { special_tokens, meta_template, .. } = model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
-    match PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options) {
-        Ok(shortcut) if is_right_for_unusual(&shortcut, builder, &source.template, &is_for_shortcut) => {
-            builder.set_shortcut(shortcut)
-        }
-        _ => false,
-    }
+    let shortcut = PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options).ok()?;
+    let is_right = is_right_for_unusual(&shortcut, builder, &source.template, is_for_shortcut);
+    is_right.then(|| builder.set_shortcut(shortcut, sought))
 }
 
 /// Whether a shortcut also gives the same ids for what a template may count and test.

@@ -17,11 +17,8 @@ const TOLD_APART: [&str; 19] = [
     "Straße", "ﬁne", "İ", "ǅ", "ΟΔΟΣ",
 ];
 
-/// Conversations for this template; none if it has numbers that are too high to try, or works out what it looks for.
+/// Conversations for this template; none if it has numbers that are too high to try.
 pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
-    if !template.tells_what_it_seeks() {
-        return None;
-    }
     let mut numbers: Vec<usize> = template.numbers().into_iter().collect();
     let mut contents: Vec<String> = TOLD_APART.map(str::to_owned).into();
     template.kwargs.values().for_each(|value| leaves(value, &mut numbers, &mut contents));
@@ -35,9 +32,10 @@ pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
     for number in numbers.into_iter().filter(|number| *number > 1) {
         if number <= MOST_MESSAGES {
             let counts = number - 1..=number + 3;
-            all.extend(
-                counts.flat_map(|count| [false, true].map(|has_system| chat(has_system, count, |at| at.to_string()))),
-            );
+            for (count, has_system) in counts.flat_map(|count| [(count, false), (count, true)]) {
+                all.push(chat(has_system, count, |at| at.to_string()));
+                all.push(chat(has_system, count, blank_or_empty));
+            }
         }
         contents.extend((number - 1..=number + 2).flat_map(|number| [text(' ', number), number.to_string()]));
         // With more words or lines than the number, too.
@@ -70,6 +68,15 @@ fn chat(has_system: bool, count: usize, content: impl Fn(usize) -> String) -> Co
     let speakers = ["user", "assistant"].into_iter().cycle();
     let turns = speakers.zip(1..=count).map(|(role, at)| ChatMessage::new(role, content(at)));
     Conversation::Messages(system.into_iter().chain(turns).collect())
+}
+
+/// Contents by turns that are empty, that have blanks at their ends, and others.
+fn blank_or_empty(at: usize) -> String {
+    match at % 3 {
+        0 => String::new(),
+        1 => format!(" {at}\n"),
+        _ => at.to_string(),
+    }
 }
 
 /// A text of so many characters, in which each second one is between words or lines.

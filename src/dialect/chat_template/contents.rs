@@ -144,7 +144,7 @@ fn is_in(words: &str, word: &str) -> bool {
 }
 
 /// Whether a word is a whole number.
-pub(super) fn is_number(word: &str) -> bool {
+fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -30,8 +30,7 @@ pub(super) struct Raised(pub(super) String);
 /// The environment of all chat templates.
 pub(super) fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    environment.set_syntax(syntax.expect("these are settings of white space alone"));
+    environment.set_syntax(syntax());
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_fuel(Some(FUEL));
@@ -80,6 +79,12 @@ pub(super) fn environment() -> Environment<'static> {
         tests::is_sequence(value) || matches!(value.kind(), ValueKind::Map | ValueKind::String)
     });
     environment
+}
+
+/// The white space rules of transformers.
+pub(super) fn syntax() -> SyntaxConfig {
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    syntax.expect("these are settings of white space alone")
 }
 
 /// The function that tells the time.

@@ -26,12 +26,15 @@ mod compiled;
 mod contents;
 mod context;
 mod environment;
+mod expressions;
 mod find;
 mod float;
+mod flow;
 mod for_minijinja;
 mod format_width;
 mod forms;
 mod generators;
+mod kinds;
 mod limits;
 mod lists;
 mod marks;
@@ -39,9 +42,9 @@ mod methods;
 mod python_repr;
 mod python_str;
 mod renderer;
-mod seeking;
 mod source;
 mod touches;
+mod uses;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,26 +122,11 @@ impl ChatTemplate {
         std::iter::once(&self.source).chain(&self.tool_use)
     }
 
-    /// What it looks for in content or compares it with.
-    pub(crate) fn sought(&self) -> Vec<String> {
-        let names = seeking::names(&self.source);
-        contents::sought(&self.source).into_iter().chain(names).collect()
-    }
-
-    /// Whether it makes other letters of texts, such as small ones.
-    pub(crate) fn changes_case(&self) -> bool {
-        seeking::CHANGES_CASE.iter().any(|name| self.mentions(name))
-    }
-
-    /// Whether all that it looks for in contents, and all numbers that it compares with, stand in its code.
-    pub(crate) fn tells_what_it_seeks(&self) -> bool {
-        self.sources().all(|source| seeking::are_told(source))
-    }
-
-    /// The whole numbers in its code, each once. Those that are too high are the highest.
+    /// The whole numbers in its code, each once. Those that are too high, or written as `2e4`, are the highest.
     pub(crate) fn numbers(&self) -> BTreeSet<usize> {
-        let words = self.sources().flat_map(|source| contents::names(source)).filter(|word| contents::is_number(word));
-        words.map(|word| word.parse().unwrap_or(usize::MAX)).collect()
+        let words = self.sources().flat_map(|source| contents::names(source));
+        let numbers = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        numbers.map(|word| word.replace('_', "").parse().unwrap_or(usize::MAX)).collect()
     }
 
     /// Whether a text has characters that are used to find content in a rendered prompt.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use jiff::civil::DateTime;
 
@@ -13,7 +14,7 @@ use crate::dialect::chat_template::forms::Forms;
 use crate::dialect::chat_template::marks::{Marked, has_marks};
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::Marking;
-use crate::dialect::chat_template::{ChatTemplate, source};
+use crate::dialect::chat_template::{ChatTemplate, flow, source};
 use crate::error::{ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{
     Element, FinalMessage, Omissions, Part, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score,
@@ -98,6 +99,19 @@ impl ChatTemplateRenderer {
     pub(crate) fn prompt_text(&self, conversation: &Conversation, mode: Mode) -> Result<String> {
         let chat = Chat::of(conversation, &self.added, mode == Mode::Generate)?;
         self.plain(Chat { messages: &self.fit(chat)?, ..chat }, self.compiled.now())
+    }
+
+    /// The texts that the template looks for in contents. Plain chats without any of them are written in the same way. None
+    /// if that is not known.
+    pub(crate) fn sought_in_contents(&self) -> Option<BTreeSet<String>> {
+        let chat =
+            [("system", "Hi."), ("user", "1+1=?"), ("assistant", "2")].map(|(role, text)| ChatMessage::new(role, text));
+        let chat = Conversation::from_iter(chat);
+        let fitted = self.fit(Chat::of(&chat, &self.added, false).ok()?).ok()?;
+        let has_parts = |message: &ChatMessage| matches!(message.content, Content::Parts(_));
+        let [first, others @ ..] = &*fitted else { return None };
+        let is_same = others.iter().all(|message| has_parts(message) == has_parts(first));
+        flow::sought_in_contents(&self.template.source, has_parts(first)).ok().filter(|_| is_same)
     }
 
     /// The messages of a chat, with contents in the form that the template takes.
