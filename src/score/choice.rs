@@ -1,86 +1,133 @@
-//! Which of several labels an answer settles on. Nothing is guessed: if two are left, there is none.
+//! Which of several labels an answer settles on. Nothing is guessed: if that is open, there is none.
 
-/// Words before the intended label, in lower case.
-const ANNOUNCED: [&str; 6] = ["answer", "答案", "选", "選", "选择", "選擇"];
+use std::sync::LazyLock;
 
-/// Words that announce it only with `is` or a colon: `option is B`, and not `option B`.
-const NAMED: [&str; 5] = ["option", "choice", "correct", "right", "正确"];
+use regex::Regex;
 
-/// Words before a label that do not tell whether it is intended.
-const LISTED: [&str; 4] = ["option", "choice", "选项", "選項"];
+/// What announces a label: `answer B`, `I choose B`.
+const ANSWER: &str =
+    r"\banswer|答案|[选選][择擇]?|\bboxed|\bi(?: would| will|['’]d|['’]ll)? (?:choose|pick|select|go with)";
 
-/// What may come between a word that announces a label and the label.
-const BETWEEN: [&str; 13] =
-    ["should", "would", "will", "the", "one", "option", "choice", "correct", "选项", "選項", "应该", "应", "的"];
+/// What announces it only with `is` or a colon: `best option: B`.
+const OPTION: &str = r"\banswer (?:to|for) [^.,;:!?\n]{1,60}?|\b(?:correct|right|best|final|my) (?:option|choice|one)|正确的?(?:选项|項|项)?";
 
-/// The words among them that tell what is intended.
-const IS: [&str; 5] = ["is", "are", "be", "是", "为"];
+const IS: &str = r"(?:is|are|be)\b|是|[为為]|[:：=]";
 
-/// Words that leave it open whether the label before them or the one after them is meant.
-const ALTERNATIVES: [&str; 6] = ["or", "and", "nor", "或", "和", "或者"];
+/// Words that may stand beside `is`.
+const FILLER: &str = r"should|would|will|must|the|one|option|choice|correct|most|therefore|thus|hence|[a-z]+ly|text[a-z]*|math[a-z]+|选项|選項|应该?|显然|的";
 
-/// Signs that do the same.
-const SEPARATORS: [char; 5] = ['/', ',', '&', '、', '，'];
+/// What may stand between such words.
+const GAP: &str = r"[^\p{L}\p{N}.,;!?。，；、]*";
 
-/// Signs at which what comes before a label ends.
-const ENDS: [char; 9] = ['.', ',', ';', '!', '?', '。', '，', '；', '、'];
+/// How many characters before a label say something about it.
+const NEAR: usize = 200;
 
-/// The ends of words that deny the label after them, also with `be`: `not A`, `isn't A`, `can't be A`.
-const DENIED: [&str; 10] = ["not", "n't", "n’t", "不是", "不选", "不選", "不能选", "不要选", "不应选", "而非选"];
+/// An announcement directly before a label (1), or before it in its sentence (2).
+static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
+    let filler = format!("{GAP}(?:(?:{FILLER}){GAP})*");
+    let is = format!("{filler}(?:{IS}){GAP}(?:(?:{FILLER}|{IS}){GAP})*");
+    let direct = format!("(?:{ANSWER}){filler}|(?:{ANSWER}|{OPTION}){is}");
+    insensitive(&format!(r"(?s)^.*({direct})$|^.*((?:{ANSWER}|{OPTION}){is})[^\n.!?;。！？；]*$"))
+});
 
-/// Words after a label which is not the intended one, after `is` or `are`.
-const REJECTED: [&str; 6] = ["not", "wrong", "incorrect", "false", "no", "never"];
+/// Before a label that tells which text is meant: `The answer is Saturn (B)`.
+static MARKED: LazyLock<Regex> = LazyLock::new(|| insensitive(r"(?:[(\[（【]|\boption |选项)$"));
 
-/// The same words in one.
-const IS_NOT: [&str; 5] = ["isn't", "aren't", "wasn't", "can't", "cannot"];
+/// In a clause before a label: it may not be what the answer means. What the speaker thinks counts, and is no group.
+static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
+    let words = "if|unless|whether|not|never|neither|none|doubt|thinks?|thought|believes?|says?|said|some|many|except|\
+        unlike|hardly|unlikely|(?:rather|other) than|instead of|different from|anything but|depends|rul[a-z]+ out|\
+        eliminat[a-z]+|exclud[a-z]+";
+    insensitive(&format!(
+        r"\b(?:i|we) (?:think|believe)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|是否|有人|不[是选選能要应]|[而并]非|而不|除)"
+    ))
+});
 
-/// Words after the intended label, after `is` or `are`.
-const CONFIRMED: [&str; 3] = ["correct", "right", "answer"];
+/// In a clause before a label: it is not the only one, or a reason.
+static JOINED: LazyLock<Regex> = LazyLock::new(|| insensitive(r"\b(?:and|or|nor|both|because)\b|[和、或]|其中|因为"));
 
-/// Words before a label that is called correct in a condition, with another one, or by somebody else.
-const UNSURE: [&str; 12] =
-    ["and", "or", "nor", "both", "neither", "if", "whether", "think", "believe", "say", "said", "because"];
-const UNSURE_IN_CHINESE: [&str; 6] = ["和", "、", "或", "如果", "其中", "因为"];
+/// Before a label that is not meant.
+static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    insensitive(&format!(r"(?:\bnot|n['’]t|\bcannot|不是|[而并]非|[不而](?:能|要|应|非)?[选選])(?: be)?{GAP}$"))
+});
 
-/// What rejects and confirms a label in Chinese, directly after it.
-const REJECTED_IN_CHINESE: [&str; 4] = ["错", "不正确", "不对", "不是"];
-const CONFIRMED_IN_CHINESE: [&str; 2] = ["正确", "对的"];
+/// Between a label and what is said of it in Chinese.
+const ITEM: &str = r"^[^\p{L}\p{N}.:,;：。，；、]*(?:选项|選項|[项項])?是?";
 
-/// Signs that end what a label is in.
-const CLOSING: [char; 9] = [')', ']', '}', '*', '"', '\'', '_', '）', '】'];
+/// After a label that is not meant.
+static REJECTED: LazyLock<Regex> = LazyLock::new(|| {
+    let is_wrong = r"(?:is|was|(?:(?:, ?\w\W*)*\b(?:and|or|nor) (?:option )?\W*\w\W* )?are) (?:both |all |the )?(?:wrong|incorrect|false)\b";
+    let is_not = r"(?:(?:is|are|was|can|does|do)(?:n['’]t| not)|can['’]t|cannot)(?: be)?";
+    let right = r" *(?:(?:the )?(?:correct|right|answer)\b|[.,;!?\n]|$)";
+    insensitive(&format!(r"^\W*(?:{is_wrong}|{is_not}{right})|{ITEM}[均都]?(?:错|不正确|不对)"))
+});
 
-/// Words that follow a label and not the English words `A` and `I`.
-const AFTER_LABEL: &str = "and are as at because but by does due for from has he if in is it nor not of on only or \
+/// After a label that is meant.
+static CONFIRMED: LazyLock<Regex> = LazyLock::new(|| {
+    let is_right = r"(?:(?:is|was) |: )(?:the )?(?:correct|right|(?:correct |right |best )?answer)\b";
+    insensitive(&format!(r"^[^\w.,;!?]*?{is_right}|{ITEM}(?:正确|对的)(?:[^吗？]|$)"))
+});
+
+/// Between two labels either of which may be meant: nothing, or a word such as `or`.
+static OPEN: LazyLock<Regex> = LazyLock::new(|| {
+    let signs = r"[^\p{L}\p{N}.:;!?。：；\n]*";
+    let joined = format!(r"^{signs}(?:as well as|(?:and|or|nor)\b(?:\W+\w+){{0,2}}|[和与])?{signs}$");
+    insensitive(&format!(r"{joined}|(?:\b(?:or|nor)\b(?:\W+\w+)?|或者?|还是){signs}$"))
+});
+
+/// Takes back what was said before it.
+static TAKEN_BACK: LazyLock<Regex> =
+    LazyLock::new(|| insensitive(r"\b(?:wait|sorry|correction|my mistake)\b|[.!?\n]\W*actually\b|等等|更正"));
+
+/// Before a label with which an answer ends.
+static CONCLUDED: LazyLock<Regex> =
+    LazyLock::new(|| insensitive(r"(?:^|\n|\b(?:so|thus|hence|therefore)\b|所以|因此|故)[^\p{L}\p{N}\n]*$"));
+
+/// Words that follow a label at the beginning of a sentence, and not the English words `A` and `I`.
+const AFTER_LABEL: &str = "and are as at because but by does due for from has if in is it nor not of on only or \
     since than that therefore though to we when where whereas which while with";
 
-/// Words that follow a label and not the article, but the pronoun too.
-const AFTER_PRONOUN: &str = "can could have must was would";
+/// Signs after which a sentence begins.
+const BEFORE_SENTENCE: [char; 13] = ['.', '!', '?', ':', ';', '-', '–', '—', '。', '！', '？', '：', '\n'];
 
-/// The label, by the first of these rules that finds one: the last one that is announced by `answer` and the like; one
-/// alone at the beginning; the last one that `is correct`; one in brackets or bold; the one after `option`; the only one
-/// in the text. Labels that are called wrong do not count. If an alternative follows the label, there is none.
+fn insensitive(pattern: &str) -> Regex {
+    Regex::new(&format!("(?i){pattern}")).expect("it is a regular expression")
+}
+
+/// The label that the last announcement means, such as `the answer is`. Without one: the label with which the text begins
+/// or ends; the only one that `is correct`; the only one in the text. None of them if it is doubted, if an alternative
+/// follows it, if it is taken back, or if the text ends with another label.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
-    let mut found = standing_alone(text, labels);
-    found.retain(|found| !is_word(text, found) && !is_rejected(text, found));
-    let is_open = |place: usize| {
-        let next = found.get(place + 1).filter(|next| next.label != found[place].label);
-        next.is_some_and(|next| is_alternative(&text[found[place].end()..next.at]))
-    };
-    let announced = found.iter().rposition(|found| is_announced(&text[..found.at]));
-    let place = (announced.filter(|place| !is_open(*place)))
-        .or_else(|| found.first().is_some_and(|found| leads(text, found)).then_some(0))
-        .or_else(|| found.iter().rposition(|found| is_confirmed(&text[..found.at], &text[found.end()..])))
-        .or_else(|| only(&found, |found| is_marked(text, found)))
-        .or_else(|| only(&found, |found| is_listed(&text[..found.at])))
-        .or_else(|| only(&found, |_| true))?;
-    (!is_open(place)).then_some(found[place].label)
+    let found = mentions(text, labels);
+    let ending = found.last().filter(|last| ends(text, last) && !is_listed(text, &found, last));
+    let chosen = match found.iter().filter_map(|found| found.announcement).max() {
+        Some(last) => announced(text, &found, last),
+        None => (found.first().filter(|_| leads(text, &found)).or(ending))
+            .or_else(|| only(found.iter().filter(|found| is_confirmed(text, found))))
+            .or_else(|| only(&found)),
+    }?;
+    let others = || found.iter().filter(|other| other.label != chosen.label);
+    let between = |[first, second]: [&Found<'_>; 2]| text.get(first.end()..second.at);
+    let before = others().rfind(|other| other.at < chosen.at).and_then(|other| between([other, chosen]));
+    let after = others().find(|other| other.at > chosen.at).and_then(|other| between([chosen, other]));
+    let is_open = before.into_iter().chain(after).any(|between| OPEN.is_match(between));
+    let up_to_last = others().next_back().and_then(|last| between([chosen, last]));
+    let is_taken_back = up_to_last.is_some_and(|between| TAKEN_BACK.is_match(between));
+    let is_settled = !chosen.is_doubted && !is_open && !is_taken_back;
+    (is_settled && ending.is_none_or(|ending| ending.label == chosen.label)).then_some(chosen.label)
 }
 
 /// A label in a text.
+#[derive(Clone, Copy)]
 struct Found<'l> {
     at: usize,
     label: &'l str,
+    /// Where the announcement before it begins.
+    announcement: Option<usize>,
+    /// Whether that is directly before it.
+    is_direct: bool,
+    is_doubted: bool,
 }
 
 impl Found<'_> {
@@ -89,14 +136,32 @@ impl Found<'_> {
     }
 }
 
+/// All labels in a text, without those that are called wrong.
+fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
+    let mut found = standing_alone(text, labels);
+    found.retain(|found| !DENIED.is_match(near(text, found)) && !REJECTED.is_match(&text[found.end()..]));
+    for found in &mut found {
+        let before = near(text, found);
+        let is_doubted = DOUBTED.captures_iter(clause(before)).any(|doubt| doubt.get(1).is_some());
+        let parts = ANNOUNCED.captures(before).filter(|_| !is_doubted);
+        found.is_direct = parts.as_ref().is_some_and(|parts| parts.get(1).is_some());
+        let announcement = parts.and_then(|parts| parts.get(1).or(parts.get(2)));
+        found.announcement = announcement.map(|begin| found.at - before.len() + begin.start());
+        found.is_doubted = is_doubted || is_word(text, found);
+    }
+    found
+}
+
 /// All labels that are not part of a word. Chinese is written without spaces, so its characters end words.
 fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     let mut found: Vec<Found<'l>> = Vec::new();
     for label in labels.iter().filter(|label| !label.is_empty()) {
         for (at, _) in text.match_indices(label.as_str()) {
             let (before, after) = (&text[..at], &text[at + label.len()..]);
-            if !continues(before.chars().rev()) && !continues(after.chars()) {
-                found.push(Found { at, label });
+            let is_compound = after.starts_with(['+', '#'])
+                || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric));
+            if !is_compound && !continues(before.chars().rev()) && !continues(after.chars()) {
+                found.push(Found { at, label, announcement: None, is_direct: false, is_doubted: false });
             }
         }
     }
@@ -116,128 +181,71 @@ fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
 }
 
-/// Whether a word such as `answer` introduces the text after it.
-fn is_announced(before: &str) -> bool {
-    let (mut before, mut is_named) = (before, false);
-    loop {
-        let rest = trimmed(before);
-        is_named |= before[rest.len()..].contains([':', '：']);
-        if ends_with_one(rest, &ANNOUNCED) || is_named && ends_with_one(rest, &NAMED) {
-            return true;
-        }
-        let is = without_one(rest, &IS);
-        is_named |= is.is_some();
-        let Some(shorter) = is.or_else(|| without_one(rest, &BETWEEN)) else { return false };
-        before = shorter;
-    }
+/// The characters shortly before a label.
+fn near<'t>(text: &'t str, found: &Found<'_>) -> &'t str {
+    let before = &text[..found.at];
+    before.char_indices().nth_back(NEAR).map_or(before, |(from, _)| &before[from..])
 }
 
-/// Whether only a word such as `option` is before it.
-fn is_listed(before: &str) -> bool {
-    ends_with_one(trimmed(before), &LISTED)
+/// The last clause of a text.
+fn clause(text: &str) -> &str {
+    text.rsplit(['.', ',', ';', '!', '?', '。', '，', '；', '\n']).next().unwrap_or_default()
 }
 
-/// A text without the signs at its end that belong to what comes after it.
-fn trimmed(before: &str) -> &str {
-    before.trim_end_matches(|c: char| !c.is_alphanumeric() && !ENDS.contains(&c))
-}
-
-fn ends_with_one(text: &str, words: &[&str]) -> bool {
-    without_one(text, words).is_some()
-}
-
-fn without_one<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
-    words.iter().find_map(|word| without_last(text, word))
-}
-
-/// A text without its last word, if that is this one in either case.
-fn without_last<'t>(text: &'t str, word: &str) -> Option<&'t str> {
-    let (before, last) = text.split_at_checked(text.len().checked_sub(word.len())?)?;
-    let is_in_a_word = word.is_ascii() && before.ends_with(|c: char| c.is_alphanumeric() && !is_cjk(c));
-    (last.eq_ignore_ascii_case(word) && !is_in_a_word).then_some(before)
-}
-
-/// Whether what is between two labels leaves open which of them is meant.
-fn is_alternative(between: &str) -> bool {
-    let between = between.trim_matches(|c: char| !c.is_alphanumeric() && !SEPARATORS.contains(&c));
-    let separates = !between.is_empty() && between.chars().all(|c| SEPARATORS.contains(&c));
-    separates || ALTERNATIVES.iter().any(|word| between.eq_ignore_ascii_case(word))
-}
-
-/// Whether the words beside it say that it is not meant: `not A`, `A is wrong`.
-fn is_rejected(text: &str, found: &Found<'_>) -> bool {
-    let before = trimmed(&text[..found.at]);
-    let before = without_last(before, "be").map_or(before, str::trim_end);
-    let last = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
-    let after = &text[found.end()..];
-    DENIED.iter().any(|end| last.ends_with(end))
-        || words(after).next().is_some_and(|word| IS_NOT.contains(&&*word.replace('’', "'")))
-        || is_called(after, &["is", "are", "was"], &REJECTED)
-        || is_called_in_chinese(after, &REJECTED_IN_CHINESE)
-}
-
-/// Whether the words after it say that it is meant, it alone: `A is correct`, but not `if A is correct`.
-fn is_confirmed(before: &str, after: &str) -> bool {
-    let clause = before.rsplit(|c| c == '\n' || (c != '、' && ENDS.contains(&c))).next().unwrap_or_default();
-    let is_unsure = UNSURE_IN_CHINESE.iter().any(|word| clause.contains(word))
-        || words(clause).any(|word| UNSURE.contains(&&*word));
-    !is_unsure && (is_called(after, &["is", "was"], &CONFIRMED) || is_called_in_chinese(after, &CONFIRMED_IN_CHINESE))
-}
-
-/// Whether `is` and one of these words follow, with or without `the`.
-fn is_called(after: &str, is: &[&str], names: &[&str]) -> bool {
-    let mut words = words(after);
-    let is = words.next().is_some_and(|word| is.contains(&&*word));
-    is && words.find(|word| word != "the").is_some_and(|word| names.contains(&&*word))
-}
-
-fn is_called_in_chinese(after: &str, names: &[&str]) -> bool {
-    let mut after = after.trim_start_matches(|c: char| c == ' ' || CLOSING.contains(&c));
-    for word in ["选项", "選項", "项", "項", "是"] {
-        after = after.strip_prefix(word).unwrap_or(after);
-    }
-    names.iter().any(|name| after.starts_with(name))
-}
-
-/// The words after a label in lower case, without the signs beside them.
-fn words(after: &str) -> impl Iterator<Item = String> {
-    let words = after.trim_start_matches(CLOSING).split_whitespace();
-    words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
-}
-
-/// Whether the answer begins with it, and is not continued as a sentence.
-fn leads(text: &str, found: &Found<'_>) -> bool {
-    let is_begin = !text[..found.at].contains(char::is_alphanumeric);
-    let rest = text[found.end()..].trim_start_matches(' ');
-    let ends = |c: char| !c.is_alphanumeric();
-    is_begin && (rest.is_empty() || rest.starts_with(ends))
-}
-
-/// Whether it is in brackets, bold, or a box.
-fn is_marked(text: &str, found: &Found<'_>) -> bool {
-    let (before, after) = (&text[..found.at], &text[found.end()..]);
-    [("(", ")"), ("[", "]"), ("{", "}"), ("（", "）"), ("【", "】"), ("_", "_"), ("**", "*"), ("**", "."), ("**", ":")]
-        .iter()
-        .any(|(open, close)| before.ends_with(open) && after.starts_with(close))
-}
-
-/// Whether it is the English word: `A whale` and `I think`, and not `A is right`.
+/// Whether it is, or may be, the English word: `A whale` and `I think`, and not `A is right` or `the answer is A then`.
 fn is_word(text: &str, found: &Found<'_>) -> bool {
     let next = text[found.end()..].strip_prefix(' ').unwrap_or_default();
-    let word: &str = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let is_one_of = |words: &str| words.split(' ').any(|other| other == word);
-    let is_after_label = match found.label {
-        "A" => is_one_of(AFTER_LABEL) || is_one_of(AFTER_PRONOUN),
-        "I" => is_one_of(AFTER_LABEL),
-        _ => true,
+    let word = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let is_word = word.starts_with(char::is_lowercase) && AFTER_LABEL.split(' ').all(|other| other != word);
+    is_word && (found.label == "I" || found.label == "A" && begins(text, found))
+}
+
+/// Whether a line, a sentence, or what a colon introduces begins with it.
+fn begins(text: &str, found: &Found<'_>) -> bool {
+    let before = text[..found.at].trim_end_matches(|c: char| !c.is_alphanumeric() && !BEFORE_SENTENCE.contains(&c));
+    before.is_empty() || before.ends_with(BEFORE_SENTENCE)
+}
+
+/// The label of the announcement that begins here: the one directly after it, or else its only one, if that is marked.
+fn announced<'f, 'l>(text: &str, found: &'f [Found<'l>], announcement: usize) -> Option<&'f Found<'l>> {
+    let group = || found.iter().filter(|found| found.announcement == Some(announcement));
+    let is_marked = |found: &&Found<'_>| MARKED.is_match(near(text, found));
+    group().next().filter(|found| found.is_direct).or_else(|| only(group()).filter(is_marked))
+}
+
+/// Whether a text begins with a label, and neither continues it as a sentence nor lists others in the same way.
+fn leads(text: &str, found: &[Found<'_>]) -> bool {
+    let Some(first) = found.first().filter(|first| !text[..first.at].contains(char::is_alphanumeric)) else {
+        return false;
     };
-    word.starts_with(char::is_lowercase) && !is_after_label
+    let after = &text[first.end()..];
+    let (signs, words) = after.split_at(after.find(char::is_alphanumeric).unwrap_or(after.len()));
+    let is_apart = signs.contains(['.', ',', ':', ';', '：', '。', '，', '\n', '-', '–', '—']);
+    let is_named = !signs.trim().is_empty() && words.starts_with(|c: char| c.is_uppercase() || c.is_numeric());
+    (words.is_empty() || is_apart || is_named) && !is_listed(text, found, first)
+}
+
+/// Whether other labels begin lines or sentences in the same way.
+fn is_listed(text: &str, found: &[Found<'_>], one: &Found<'_>) -> bool {
+    let sign = |found: &Found<'_>| text[found.end()..].lines().next().and_then(|rest| rest.trim_start().chars().next());
+    found.iter().any(|other| other.label != one.label && begins(text, other) && sign(other) == sign(one))
+}
+
+/// Whether a text ends with it, on a line of its own or after a word such as `so`.
+fn ends(text: &str, found: &Found<'_>) -> bool {
+    !text[found.end()..].contains(char::is_alphanumeric) && CONCLUDED.is_match(near(text, found))
+}
+
+/// Whether the words after it say that it is meant, it alone: `A is correct`, and not `A and B`.
+fn is_confirmed(text: &str, found: &Found<'_>) -> bool {
+    !found.is_doubted && CONFIRMED.is_match(&text[found.end()..]) && !JOINED.is_match(clause(near(text, found)))
 }
 
 /// The first of these labels, if all of them are the same.
-fn only(found: &[Found<'_>], is_one: impl Fn(&Found<'_>) -> bool) -> Option<usize> {
-    let first = found.iter().position(&is_one)?;
-    found.iter().all(|other| !is_one(other) || other.label == found[first].label).then_some(first)
+fn only<'f, 'l: 'f>(found: impl IntoIterator<Item = &'f Found<'l>>) -> Option<&'f Found<'l>> {
+    let mut found = found.into_iter();
+    let first = found.next()?;
+    found.all(|other| other.label == first.label).then_some(first)
 }
 
 #[cfg(test)]
@@ -258,13 +266,13 @@ mod tests {
             ("A whale is no fish.", None),
             ("A whale is a fish, so B", Some("B")),
             ("A is right", Some("A")),
-            ("Answer: A whale is a mammal, so B.", Some("B")),
+            ("Answer: A whale is a mammal, so B.", None),
             ("Answer: A whale is a mammal.", None),
             ("The answer is A, a mammal.", Some("A")),
             ("The answer is A because it is one.", Some("A")),
             ("The answer is A which is not B", Some("A")),
             ("The answer: A\nwhale", Some("A")),
-            ("Both A and B look right, but I take (C)", Some("C")),
+            ("Both A and B look right, but I take (C)", None),
             ("A or B", None),
             ("The answer is A or B", None),
             ("Answer: A/B", None),
@@ -281,7 +289,7 @@ mod tests {
             ("Option C is right because A is not", Some("C")),
             ("答案是C", Some("C")),
             ("THE ANSWER IS A, not (C)", Some("A")),
-            ("For **adoption**, A is used. The result: (C)", Some("C")),
+            ("For **adoption**, A is used. The result: (C)", None),
             ("所以选B。", Some("B")),
             ("因此正确答案为：D，不是A", Some("D")),
             ("The answer is A — the mitochondria", Some("A")),
@@ -296,13 +304,13 @@ mod tests {
             ("Option A: Mars.\nOption B: Venus.\nCorrect option: B", Some("B")),
             ("Option A: Mars.\nOption B: Venus.", None),
             ("I choose option B, because vitamin A is no mineral.", Some("B")),
-            ("The best option is C, and option D is second.", Some("C")),
+            ("The best option is C, and option D is second.", None),
             ("D. Both A and B are correct", Some("D")),
             ("答案：C。解析：A正确，B正确，C错误，D正确。", Some("C")),
             ("The answer is B. I do not think A is correct.", Some("B")),
             ("Both A and B are correct.", None),
             ("A and C are correct.", None),
-            ("If A is correct then B is not.", Some("A")),
+            ("If A is correct then B is not.", None),
             ("**D. All of the above**\n\n- **A** is correct because x\n- **B** is correct because y", Some("D")),
             ("The answer is C. Neither A nor B is correct.", Some("C")),
             ("C\n\nA选项是正确的，因为", Some("C")),
@@ -313,7 +321,7 @@ mod tests {
             ("A is correct. Option B is about Venus.", Some("A")),
             ("A is correct, B and C describe Venus.", Some("A")),
             ("(A) is incorrect, (B) is correct", Some("B")),
-            ("Answer: A and B are both wrong, C is right", Some("C")),
+            ("Answer: A and B are both wrong, C is right", None),
             ("B is the right choice, A is the wrong one", Some("B")),
             ("答案：B。选项C说的是金星。", Some("B")),
             ("选项A错误，选项B正确，选项D错误。", Some("B")),
@@ -335,6 +343,52 @@ mod tests {
             ("The answer is _B_, not __A__", Some("B")),
             ("I take __B__ and leave A_1, D's", Some("B")),
             (r"\boxed{A}", Some("A")),
+            // An announced label that is open is not replaced by another one.
+            ("The answer is A or B. I rule out (C).", None),
+            ("Answer: A and B. Option C is about Venus.", None),
+            ("The answer is A or maybe (B).", None),
+            ("The answer is A as well as C.", None),
+            (r"\boxed{A} or \boxed{B}", None),
+            ("答案：A B", None),
+            ("The answer is B-12, not C++.", None),
+            ("Is the answer B? No: B is Venus.", None),
+            ("答案是A或B，C项描述金星，选项D也不对", None),
+            ("答案是A还是B？我不确定，C是金星。", None),
+            ("Answer: A rather than B", None),
+            ("The answer is Saturn, while (B) is Venus and (C) is Mars.", None),
+            ("The answer is Saturn (B). Option A is Mars.", Some("B")),
+            // An article does not follow `is`.
+            ("The answer is A rather than B.", Some("A")),
+            ("The answer is A so B is out.", Some("A")),
+            ("The answer is A then.", Some("A")),
+            ("The answer is A according to the text.", Some("A")),
+            // Words beside `is`.
+            ("(B) is Venus. The answer is therefore C.", Some("C")),
+            ("(B) is Venus, so the answer must be C.", Some("C")),
+            ("The answer is most likely C. Option B is Venus.", Some("C")),
+            ("A是恒星，B是卫星，答案显然是C。", Some("C")),
+            (r"A gives 3, B gives 4. $$\boxed{\text{B}}$$", Some("B")),
+            ("A is right: B describes Venus.", Some("A")),
+            ("The first option is A, the second option is B.", None),
+            // What the speaker thinks, and what others think.
+            ("I believe A is correct, because option B describes Venus.", Some("A")),
+            ("I think B is correct. (C) describes Venus.", Some("B")),
+            ("Some people think A is correct. They forget (B).", None),
+            ("Many say the answer is A. I cannot tell.", None),
+            ("I don't think the answer is A. (B) describes Venus.", None),
+            ("Not right: A. B fits.", None),
+            ("If the answer is A, then Mars is hot.", None),
+            ("如果答案是A，那么火星就热。", None),
+            ("The answer is anything but A.", None),
+            // Lists, corrections, and ends.
+            ("A. Incorrect, a star.\nB. Incorrect, a moon.\nC. Correct, a planet.", None),
+            ("A: incorrect\nB: correct\nC: incorrect", Some("B")),
+            ("A is correct. B is incorrect. C is correct.", None),
+            ("A\nB\nC", None),
+            ("Answer: C\n\nActually, D describes it better, so D.", None),
+            ("B. Hmm, wait: C is hotter.", None),
+            ("First, option A says Mars. Option B says Venus.\n\n**B**", Some("B")),
+            ("A makes sense; B does not.", None),
             ("I can't say", None),
             ("CABBAGE", None),
             ("b", None),
@@ -347,9 +401,11 @@ mod tests {
         assert_eq!(settled("not sure", &words), Some("not sure"));
         assert_eq!(settled("I know: yes", &words), Some("yes"));
         for (text, label) in [
-            ("The answer, I think, is E.", Some("E")),
-            ("I believe it is E.", Some("E")),
-            ("I was wrong, so I would say A", Some("A")),
+            ("I think the answer is E.", Some("E")),
+            ("The answer, I think, is E.", None),
+            ("I believe it is E.", None),
+            ("I was wrong, so A", Some("A")),
+            ("The answer is I rather than A.", None),
             ("The answer is I.", Some("I")),
             ("I is right", Some("I")),
         ] {
