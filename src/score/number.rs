@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+/// Numbers between commas and points, or more points than a number has.
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?").expect("it is a regular expression")
+    Regex::new(r"(?:\d+(?:,\d+)*(?:\.\d+)*|\.\d+)(?:[eE][+-]?\d+)?|\.\.+").expect("it is a regular expression")
 });
 
 static LATEX_COMMAS: LazyLock<Regex> =
@@ -17,25 +18,15 @@ static LATEX_COMMAS: LazyLock<Regex> =
 const MINUSES: [char; 5] = ['-', '‑', '–', '−', '－'];
 
 /// The largest exponent that is written out, in either direction.
-const LARGEST_EXPONENT: u32 = 999;
+const LARGEST_EXPONENT: u64 = 999;
 
-/// The last number, without commas, a plus, and redundant zeros.
+/// The last number, without commas, a plus, and redundant zeros. A larger exponent stays, after digits without a point.
 pub(super) fn last(text: &str) -> Option<String> {
     let text = with_ascii_digits(text);
     let text = &*with_plain_commas(&text);
-    let found = NUMBERS.find_iter(text).last()?;
+    let found = NUMBERS.find_iter(text).filter(|found| !found.as_str().ends_with('.')).last()?;
     let start = found.start() + start_of_last(found.as_str());
-    let digits = plain(&text[start..found.end()].replace(',', ""));
-    if digits.contains(['e', 'E']) {
-        // It is too large or too small to write out.
-        return Some(digits);
-    }
-    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
-    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
-    let number = match (if whole.is_empty() { "0" } else { whole }, fraction) {
-        (whole, "") => whole.to_owned(),
-        (whole, fraction) => format!("{whole}.{fraction}"),
-    };
+    let number = plain(&text[start..found.end()].replace(',', ""))?;
     let sign = if number != "0" && is_negative(&text[..start]) { "-" } else { "" };
     Some(format!("{sign}{number}"))
 }
@@ -64,32 +55,34 @@ fn ascii_digit(c: char) -> char {
     char::from(b"0123456789"[before % 10])
 }
 
-/// A number without the exponent that it may have.
-fn plain(number: &str) -> String {
-    let Some((digits, exponent)) = number.split_once(['e', 'E']) else { return number.to_owned() };
+/// A number without redundant zeros, and without the exponent that it may have, unless that is too large to write out.
+fn plain(number: &str) -> Option<String> {
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let Ok(exponent) = exponent.trim_start_matches('+').parse::<i32>() else { return number.to_owned() };
-    if exponent.unsigned_abs() > LARGEST_EXPONENT {
-        return number.to_owned();
-    }
-    let zeros = "0".repeat(exponent.unsigned_abs() as usize);
-    match exponent.is_negative() {
-        true => {
-            let whole = format!("{zeros}{whole}");
-            let (whole, moved) = whole.split_at(whole.len() - zeros.len());
-            format!("{whole}.{moved}{fraction}")
+    let exponent = exponent.parse::<i64>().ok()?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    let digits = format!("{whole}{fraction}");
+    let digits = digits.trim_start_matches('0');
+    let significant = digits.trim_end_matches('0');
+    let exponent = exponent.checked_add(i64::try_from(digits.len() - significant.len()).ok()?)?;
+    let size = usize::try_from(exponent.unsigned_abs()).ok()?;
+    Some(match exponent {
+        _ if significant.is_empty() => "0".to_owned(),
+        _ if exponent.unsigned_abs() > LARGEST_EXPONENT => format!("{significant}e{exponent}"),
+        0.. => format!("{significant}{}", "0".repeat(size)),
+        _ => {
+            let padded = format!("{significant:0>width$}", width = size + 1);
+            let (whole, fraction) = padded.split_at(padded.len() - size);
+            format!("{whole}.{fraction}")
         }
-        false => {
-            let fraction = format!("{fraction}{zeros}");
-            let (moved, fraction) = fraction.split_at(zeros.len());
-            format!("{whole}{moved}.{fraction}")
-        }
-    }
+    })
 }
 
-/// Where the last of numbers between commas begins: commas are within it where three digits stand between them, or two
-/// before the last three, as in India. Fewer digits may only begin it.
+/// Where the last of numbers between commas and points begins: commas are within it where three digits stand between
+/// them, or two before the last three, as in India. Fewer digits may only begin it. One point is within it.
 fn start_of_last(numbers: &str) -> usize {
+    if let Some((_, last)) = numbers.rsplit_once('.').filter(|(before, _)| before.contains('.')) {
+        return numbers.len() - last.len();
+    }
     let whole = numbers.split(['.', 'e', 'E']).next().unwrap_or_default();
     let (mut start, mut size) = (whole.len() + 1, 3);
     for (place, group) in whole.rsplit(',').enumerate() {
@@ -172,11 +165,23 @@ mod tests {
             ("-₹5", "-5"),
             ("2.5e3kg", "2500"),
             ("1e1234", "1e1234"),
+            ("-1e1234", "-1e1234"),
+            ("1E+1234", "1e1234"),
+            ("0.10e1235", "1e1234"),
+            ("1E-1234", "1e-1234"),
+            ("0e1234", "0"),
+            ("1.2.3", "3"),
+            ("on 12.05.2024.", "2024"),
+            ("it is...18", "18"),
+            ("18...", "18"),
+            ("100e-2", "1"),
+            ("120e-4", "0.012"),
             ("- 5", "5"),
             ("- $5", "5"),
         ] {
             assert_eq!(last(text).as_deref(), Some(number), "{text}");
         }
-        assert_eq!(last("none"), None);
+        assert_eq!(last("none ..."), None);
+        assert_eq!(last("1e99999999999999999999"), None);
     }
 }
