@@ -15,14 +15,14 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sha2::{Digest, Sha256};
+use serde_json::json;
 
 use crate::dataset::{RowKey, TurnPlan};
-use crate::digest::hex;
+use crate::digest::number;
 use crate::error::{At, ErrorKind, Result, Setting, Warning, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::{Input, each_object, without_escapes};
-use crate::server::{EngineAnswer, KeptFilters, json_string, read_answers, split_request_id, without_run_id};
+use crate::server::{EngineAnswer, SeenSamples, json_string, read_answers, split_request_id, without_run_id};
 use crate::tokenizer::TokenId;
 use crate::turns::{Turns, without_thoughts};
 
@@ -60,6 +60,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// A hash of all that it says, and to whom.
+    fn hash_of(&self, asker: &Asker) -> u64 {
+        let Self { turn, token_ids, text, is_failed, request_id } = self;
+        number(&json!([asker, turn, token_ids, text, is_failed, request_id]))
+    }
+
     /// Answers the turn that is generated next.
     fn give(&self, turns: &mut Turns) -> Result<()> {
         let turn = turns.plan().turn().unwrap_or_default();
@@ -73,26 +79,30 @@ impl Answer {
 }
 
 /// Reads the lines of a file of answers, in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), and passes on
-/// each answer with its line. Ids are those of rows, without the run's.
+/// each answer. Ids are those of rows, without the run's. Returns a hash of the answers, whatever their order and
+/// however the file spells them.
 pub(crate) fn each_answer(
     input: Input,
     run_id: Option<&str>,
     longest: usize,
-    mut visit: impl FnMut(Asker, Answer, &str) -> Result<()>,
-) -> Result<()> {
-    let filters = KeptFilters::default();
+    mut visit: impl FnMut(Asker, Answer) -> Result<()>,
+) -> Result<String> {
+    let mut sum = 0u64;
+    let mut seen = SeenSamples::default();
     each_object(vec![input], longest, |place, line| {
         let placed = |error| place.of_error(error);
         let line = line.map_err(placed)?;
+        if seen.has(place.input(), line) {
+            return Ok(ControlFlow::Continue(()));
+        }
         for answer in read_answers(line).map_err(placed)? {
-            if !filters.keep(place.input(), &answer) {
-                continue;
-            }
             let (asker, answer) = asked(answer, run_id).map_err(placed)?;
-            visit(asker, answer, line).map_err(placed)?;
+            sum = sum.wrapping_add(answer.hash_of(&asker));
+            visit(asker, answer).map_err(placed)?;
         }
         Ok(ControlFlow::Continue(()))
-    })
+    })?;
+    Ok(format!("{sum:016x}"))
 }
 
 fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, Answer)> {
@@ -148,10 +158,8 @@ impl ModelAnswers {
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is not an answer, a turn that is
     /// answered twice.
     pub fn read(input: Input, run_id: Option<&str>, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
-        let (mut by_turn, mut hash) = (HashMap::new(), Sha256::new());
-        each_answer(input, run_id, max_line_bytes, |asker, answer, line| {
-            hash.update(line.len().to_le_bytes());
-            hash.update(line);
+        let mut by_turn = HashMap::new();
+        let digest = each_answer(input, run_id, max_line_bytes, |asker, answer| {
             let no_turn = || ErrorKind::Invalid("an answer to a turn must have the turn's number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
@@ -161,7 +169,7 @@ impl ModelAnswers {
                 None => Ok(()),
             }
         })?;
-        Ok(Self { by_turn, strip_thoughts, digest: hex(hash) })
+        Ok(Self { by_turn, strip_thoughts, digest })
     }
 
     /// Whether there is an answer to a turn of the row with this id, as JSON.
@@ -237,4 +245,29 @@ pub(crate) fn of_no(asker: &str, count: usize) -> Warning {
 /// The error for an answer that already exists.
 pub(crate) fn twice(to: &str) -> crate::Error {
     ErrorKind::Invalid(format!("there are two answers to {to}")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ModelAnswers;
+    use crate::input::Input;
+
+    #[test]
+    fn the_digest_depends_on_answers_and_not_on_their_spelling() {
+        let digest = |lines: &'static str| {
+            let input = Input::new("answers", lines.as_bytes());
+            ModelAnswers::read(input, None, false, 1 << 20).expect("they are answers").digest
+        };
+        let two = digest("{\"id\": 0, \"turn\": 0, \"text\": \"a\"}\n{\"id\": 1, \"turn\": 0, \"token_ids\": [1]}\n");
+        for (lines, is_same) in [
+            ("{\"text\":\"\\u0061\",\"turn\":0,\"id\":0}\r\n{\"id\":1,\"turn\":0,\"token_ids\":[1]}\r\n", true),
+            ("{\"id\": 1, \"turn\": 0, \"token_ids\": [1]}\n{\"id\": 0, \"turn\": 0, \"text\": \"a\"}", true),
+            ("{\"id\": 0, \"turn\": 0, \"text\": \"b\"}\n{\"id\": 1, \"turn\": 0, \"token_ids\": [1]}\n", false),
+            ("{\"id\": 1, \"turn\": 0, \"text\": \"a\"}\n{\"id\": 0, \"turn\": 0, \"token_ids\": [1]}\n", false),
+            ("{\"id\": 0, \"turn\": 0, \"text\": \"a\"}\n{\"id\": 1, \"turn\": 1, \"token_ids\": [1]}\n", false),
+            ("{\"id\": 0, \"turn\": 0, \"text\": \"a\"}\n", false),
+        ] {
+            assert_eq!(digest(lines) == two, is_same, "{lines}");
+        }
+    }
 }

@@ -7,9 +7,14 @@ use sha2::{Digest, Sha256};
 
 /// The first 16 digits of a value's hash, regardless of the order of its keys.
 pub(crate) fn digest(value: &Value) -> String {
+    format!("{:016x}", number(value))
+}
+
+/// The same as a number.
+pub(crate) fn number(value: &Value) -> u64 {
     let mut hash = Sha256::new();
     write_sorted(value, &mut hash);
-    hex(hash)
+    hash.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 /// The same for the list of these values.

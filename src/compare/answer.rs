@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::answers::{asker, string_id};
 use crate::error::Result;
-use crate::server::{EngineAnswer, calls_tools, read_answers, without_run_id};
+use crate::server::{calls_tools, read_answers, without_run_id};
 use crate::stop::Stop;
 use crate::tokenizer::TokenId;
 use crate::trim::{AnswerTrimmer, TrimmedAnswer};
@@ -60,14 +60,9 @@ pub(super) struct End {
 }
 
 /// Reads the answers of a line, and trims them. Any of the run ids is removed from the front of ids.
-pub(super) fn read(
-    trimmer: &AnswerTrimmer,
-    run_ids: &[String],
-    line: &str,
-    keep: impl Fn(&EngineAnswer<'_>) -> bool,
-) -> Result<Vec<(AnswerKey, Answer)>> {
+pub(super) fn read(trimmer: &AnswerTrimmer, run_ids: &[String], line: &str) -> Result<Vec<(AnswerKey, Answer)>> {
     let without_run_id = |id: &RawValue| run_ids.iter().find_map(|run_id| without_run_id(id, Some(run_id)));
-    let answers = read_answers(line)?.into_iter().filter(keep).map(|mut answer| {
+    let answers = read_answers(line)?.into_iter().map(|mut answer| {
         answer.id = answer.id.map(|id| without_run_id(&id).map_or(id, Cow::Owned));
         let ((id, repeat), turn) = asker(&answer)?;
         let key = AnswerKey::new(&id, repeat, turn, answer.choice);

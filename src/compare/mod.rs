@@ -35,7 +35,7 @@ use std::sync::Arc;
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::input::{Input, RecordPlace, each_object};
-use crate::server::{EngineAnswer, KeptFilters, without_infinities};
+use crate::server::{SeenSamples, without_infinities};
 use crate::tokenizer::Tokenizer;
 use crate::trim::{AnswerTrimmer, TrimOptions};
 use answer::Answer;
@@ -167,10 +167,12 @@ impl AnswerComparer {
         max_line_bytes: usize,
         mut visit: impl FnMut(RecordPlace<'_>, AnswerKey, Answer) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let filters = KeptFilters::default();
+        let mut seen = SeenSamples::default();
         each_object(vec![input], max_line_bytes, |place, line| {
-            let keep = |answer: &EngineAnswer<'_>| filters.keep(place.input(), answer);
-            let read = |line: &str| answer::read(&self.trimmer, &self.run_ids, line, keep);
+            if line.as_ref().is_ok_and(|line| seen.has(place.input(), line)) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let read = |line: &str| answer::read(&self.trimmer, &self.run_ids, line);
             let answers = line.and_then(|line| without_infinities(line, read));
             for (key, answer) in answers.map_err(|error| place.of_error(error))? {
                 if visit(place, key, answer)?.is_break() {

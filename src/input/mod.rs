@@ -27,7 +27,7 @@ mod source;
 
 pub(crate) use crate::dataset::is_of_no_json;
 pub use crate::dataset::{CsvOptions, Holds, Quotes, RawRecord};
-pub(crate) use batches::{Batches, LineBatch, batches, objects};
+pub(crate) use batches::{BatchLine, Batches, LineBatch, batches, objects};
 pub use by_dataset::by_dataset;
 pub use digest::{check_readable_again, digest_of_file, digest_of_input};
 pub use each::{each_conversation, each_line, each_object, each_record, from_json};

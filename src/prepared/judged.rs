@@ -5,11 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sha2::{Digest, Sha256};
-
 use crate::answers::{Answer, Asker, each_answer, of_no, of_row, string_id, twice};
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
-use crate::digest::hex;
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::input::Input;
 use crate::prepared::DatasetOptions;
@@ -167,7 +164,6 @@ impl Judged {
 
 impl Model {
     fn read(path: &Path, run_id: Option<&str>, strip_thoughts: bool, longest: usize) -> Result<Self> {
-        let mut hash = Sha256::new();
         let mut model = Self {
             name: path.display().to_string(),
             digest: String::new(),
@@ -176,9 +172,7 @@ impl Model {
             first: None,
             turns: 0,
         };
-        each_answer(Input::open(path)?, run_id, longest, |asker, answer, line| {
-            hash.update(line.len().to_le_bytes());
-            hash.update(line);
+        model.digest = each_answer(Input::open(path)?, run_id, longest, |asker, answer| {
             model.first.get_or_insert_with(|| asker.0.clone());
             if let Some(id) = &answer.request_id {
                 model.requests.insert(id.clone(), (asker.clone(), answer.turn));
@@ -190,7 +184,6 @@ impl Model {
             model.turns = model.turns.max(answers.by_turn.len());
             Ok(())
         })?;
-        model.digest = hex(hash);
         Ok(model)
     }
 

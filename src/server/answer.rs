@@ -50,8 +50,6 @@ pub struct EngineAnswer<'a> {
     pub tail: Vec<TokenId>,
     /// The error that the engine reported in place of an answer, as JSON.
     pub error: Option<&'a RawValue>,
-    /// The filter of lm-evaluation-harness, which logs an answer once for each.
-    pub filter: Option<String>,
 }
 
 impl EngineAnswer<'_> {

@@ -4,11 +4,14 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::value::RawValue;
 
 use crate::error::Result;
+use crate::input::from_json;
 use crate::server::keys::Keys;
-use crate::server::{AnswerFormat, EngineAnswer};
+use crate::server::{AnswerFormat, EngineAnswer, without_infinities};
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "lm-evaluation-harness", keys: &["resps"], read };
 
@@ -18,26 +21,55 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let id = keys.raw("doc_id").map(Cow::Borrowed);
     let texts: Vec<String> = requests.into_iter().flatten().collect();
     let is_only = texts.len() == 1;
-    let filter: Option<String> = keys.get_own("filter");
     let answers = texts.into_iter().enumerate().map(|(i, text)| EngineAnswer {
         id: id.clone().or_else(|| answer.id.clone()),
         choice: (!is_only).then_some(i).or(answer.choice),
         text: Some(text),
-        filter: filter.clone(),
         ..answer.clone()
     });
     Ok(answers.collect())
 }
 
-/// The filter of each file whose samples are kept: the first one that is seen.
-#[derive(Debug, Default)]
-pub(crate) struct KeptFilters(Mutex<HashMap<String, String>>);
+/// What is the same in a sample for all filters.
+const SAMPLE: [&str; 7] = ["doc_id", "doc", "doc_hash", "prompt_hash", "target", "arguments", "resps"];
 
-impl KeptFilters {
-    /// Whether an answer in this file is not the repetition of another.
-    pub(crate) fn keep(&self, file: &str, answer: &EngineAnswer<'_>) -> bool {
-        let Some(filter) = &answer.filter else { return true };
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.entry(file.to_owned()).or_insert_with(|| filter.clone()) == filter
+/// The samples of a task so far, to find those that are logged again.
+#[derive(Debug, Default)]
+pub(crate) struct SeenSamples {
+    input: String,
+    /// The first filter of each, by their hashes.
+    filters: HashMap<u64, u64>,
+    is_repeating: bool,
+}
+
+impl SeenSamples {
+    /// Whether a line of this input is a sample that was there before, for another filter.
+    pub(crate) fn has(&mut self, input: &str, json: &str) -> bool {
+        let may_be_one = json.contains("\"filter\"") && json.contains("\"resps\"");
+        let Some((sample, filter)) = may_be_one.then(|| hashes(json)).flatten() else { return false };
+        let is_known = *self.input == *input && self.filters.contains_key(&sample);
+        // A task logs all of its samples for one filter after the other, so that this one is the next task's.
+        if *self.input != *input || self.is_repeating && !is_known {
+            *self = Self { input: input.to_owned(), ..Self::default() };
+        }
+        let is_repeated = *self.filters.entry(sample).or_insert(filter) != filter;
+        self.is_repeating |= is_repeated;
+        is_repeated
     }
+}
+
+/// Of a sample, and of its filter.
+fn hashes(json: &str) -> Option<(u64, u64)> {
+    let keys = without_infinities(json, |json| {
+        let keys: Keys<'_> = from_json(json)?;
+        let filter = keys.raw("filter").filter(|_| keys.has("resps"));
+        Ok(filter.map(|filter| (hash(SAMPLE.map(|key| keys.raw(key).map(RawValue::get))), hash(filter.get()))))
+    });
+    keys.ok().flatten()
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }

@@ -55,7 +55,7 @@ pub use answer_formats::{ANSWER_FORMATS, read_answers};
 pub(crate) use asked::Asked;
 pub use dynamo::Dynamo;
 pub use llama_cpp::LlamaCpp;
-pub(crate) use lm_eval::KeptFilters;
+pub(crate) use lm_eval::SeenSamples;
 pub use lmdeploy::Lmdeploy;
 pub use openai::OpenAi;
 #[cfg(feature = "http")]

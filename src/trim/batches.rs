@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::de::IgnoredAny;
 
 use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::input::{Batches, Input, LineBatch, Rejected, objects};
+use crate::input::{BatchLine, Batches, Input, LineBatch, Rejected, objects};
 use crate::pipeline;
-use crate::server::{Asked, EngineAnswer, KeptFilters, without_infinities};
+use crate::server::{Asked, SeenSamples, without_infinities};
 use crate::trim::requests::Requests;
 use crate::trim::{AnswerTrimmer, TrimTotals};
 
@@ -61,14 +61,11 @@ impl AnswerTrimmer {
         let stops = self.stops_at_error;
         let requests = requests.map(|input| Requests::new(input, max_line_bytes));
         let names = inputs.iter().map(|input| input.name().to_owned()).collect();
-        let lines = not_empty(names, with_requests(objects(inputs, max_line_bytes), requests));
-        let filters = Arc::new(KeptFilters::default());
+        let lines = not_empty(names, with_requests(not_repeated(objects(inputs, max_line_bytes)), requests));
         let batches = pipeline::ordered(pipeline::threads(threads), lines, move || {
-            let (trimmer, filters) = (Arc::clone(&self), Arc::clone(&filters));
+            let trimmer = Arc::clone(&self);
             Box::new(move |batch| match batch {
-                Ok(AnswerBatch { lines, asked }) => {
-                    trimmer.trim_batch(lines, asked.as_deref(), max_line_bytes, &filters)
-                }
+                Ok(AnswerBatch { lines, asked }) => trimmer.trim_batch(lines, asked.as_deref(), max_line_bytes),
                 Err(error) => TrimmedBatch { error: Some(error), ..TrimmedBatch::default() },
             })
         })?;
@@ -78,20 +75,13 @@ impl AnswerTrimmer {
     }
 
     /// If there are requests, `asked` has one for each line.
-    fn trim_batch(
-        &self,
-        mut batch: LineBatch,
-        asked: Option<&[Asked]>,
-        longest: usize,
-        filters: &KeptFilters,
-    ) -> TrimmedBatch {
+    fn trim_batch(&self, mut batch: LineBatch, asked: Option<&[Asked]>, longest: usize) -> TrimmedBatch {
         let mut trimmed = TrimmedBatch::default();
         for (i, line) in batch.lines.iter().enumerate() {
             let record = batch.raw(line, longest).and_then(|record| record.json_line());
             let asked = asked.and_then(|asked| asked.get(i));
-            let keep = |answer: &EngineAnswer<'_>| filters.keep(&batch.input, answer);
-            let answers = record
-                .and_then(|json| without_infinities(&json, |json| self.trim_into(json, asked, keep, &mut trimmed)));
+            let answers =
+                record.and_then(|json| without_infinities(&json, |json| self.trim_into(json, asked, &mut trimmed)));
             let Err(error) = answers else { continue };
             let bytes = batch.bytes(line).unwrap_or_default().into_owned();
             // After what is no JSON, nobody knows to which requests the answers belong.
@@ -109,14 +99,8 @@ impl AnswerTrimmer {
         trimmed
     }
 
-    fn trim_into(
-        &self,
-        json: &str,
-        asked: Option<&Asked>,
-        keep: impl Fn(&EngineAnswer<'_>) -> bool,
-        trimmed: &mut TrimmedBatch,
-    ) -> Result<()> {
-        for answer in &self.trim_to(json, asked, keep)? {
+    fn trim_into(&self, json: &str, asked: Option<&Asked>, trimmed: &mut TrimmedBatch) -> Result<()> {
+        for answer in &self.trim_to(json, asked)? {
             trimmed.totals.add(answer);
             serde_json::to_writer(&mut trimmed.lines, answer)
                 .expect("answers are JSON, and writing to memory cannot fail");
@@ -130,6 +114,21 @@ impl AnswerTrimmer {
 struct AnswerBatch {
     lines: LineBatch,
     asked: Option<Vec<Asked>>,
+}
+
+/// Lines without those that are logged again, for another filter.
+fn not_repeated(mut batches: Batches) -> Batches {
+    let mut seen = SeenSamples::default();
+    Box::new(move || {
+        let mut batch = batches()?;
+        let lines = std::mem::take(&mut batch.lines);
+        let is_new = |line: &BatchLine| {
+            let bytes = batch.bytes(line).unwrap_or_default();
+            !std::str::from_utf8(&bytes).is_ok_and(|json| seen.has(&batch.input, json))
+        };
+        batch.lines = lines.into_iter().filter(is_new).collect();
+        Some(batch)
+    })
 }
 
 /// Lines of answers with their requests; an error is the last of them.

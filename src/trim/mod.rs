@@ -116,19 +116,14 @@ impl AnswerTrimmer {
     /// # Errors
     /// The same as for [`read_answers`]; an id before the stop that the tokenizer does not have.
     pub fn trim<'a>(&self, json: &'a str) -> Result<Vec<TrimmedAnswer<'a>>> {
-        self.trim_to(json, None, |_| true)
+        self.trim_to(json, None)
     }
 
-    /// The same for the answers to this request, of those that are kept.
-    fn trim_to<'a>(
-        &self,
-        json: &'a str,
-        asked: Option<&'a Asked>,
-        keep: impl Fn(&EngineAnswer<'_>) -> bool,
-    ) -> Result<Vec<TrimmedAnswer<'a>>> {
+    /// The same for the answers to this request.
+    fn trim_to<'a>(&self, json: &'a str, asked: Option<&'a Asked>) -> Result<Vec<TrimmedAnswer<'a>>> {
         let mut answers = read_answers(json)?;
         asked.map_or(Ok(()), |asked| asked.give(&mut answers))?;
-        answers.into_iter().filter(keep).map(|answer| self.trim_answer(answer)).collect()
+        answers.into_iter().map(|answer| self.trim_answer(answer)).collect()
     }
 
     /// Trims an answer that is already parsed.
