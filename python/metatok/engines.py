@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from metatok import _json, _metatok
+from metatok._limits import budget as limits_of
 from metatok._limits import whole
+from metatok._several import several
 from metatok.answers import Completion
 from metatok.batch import Batch
 from metatok.builder import PromptBuilder
@@ -114,8 +116,9 @@ def _prompts(
 ) -> list[list[int]]:
     """The ids of prompts, with room for an answer of ``params["max_tokens"]``."""
     with _limit_is("max_tokens"):
-        prompts = builder.build_all(conversations, **_room(max_seq_len, truncation, params["max_tokens"]))
-    return [prompt.tolist() for prompt in prompts]
+        limits = limits_of(_room(max_seq_len, truncation, params["max_tokens"]))
+        ids, ends = builder._core.build_flat(several(conversations), None, limits)
+    return [ids[start:end].tolist() for start, end in zip(ends, ends[1:])]
 
 
 def vllm_inputs(

@@ -287,7 +287,7 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
-        self.each(conversations, first, threads, budget, |built| built.prompt.input_ids)
+        self.each(conversations, first, threads, budget, |built| self.shared.ids_without_media(built))
     }
 
     /// The same with all that is known of each.

@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     told_of_answers: AtomicBool,
     labels_omitted: AtomicBool,
     told_of_labels: AtomicBool,
+    media_omitted: AtomicBool,
+    told_of_media: AtomicBool,
 }
 
 impl Shared {
@@ -39,6 +41,8 @@ impl Shared {
             told_of_answers: AtomicBool::new(false),
             labels_omitted: AtomicBool::new(false),
             told_of_labels: AtomicBool::new(false),
+            media_omitted: AtomicBool::new(false),
+            told_of_media: AtomicBool::new(false),
         }
     }
 
@@ -58,6 +62,10 @@ impl Shared {
             let what = "only a part of a text is scored, but nothing here says which";
             warn(py, &Warning::new("labels-omitted", what).with_way_out("build_batch has labels"))?;
         }
+        if self.media_omitted.load(Ordering::Relaxed) && !self.told_of_media.swap(true, Ordering::Relaxed) {
+            let what = "images, audio and video are only placeholders in the ids";
+            warn(py, &Warning::new("media-omitted", what).with_way_out("give the model the data itself"))?;
+        }
         Ok(())
     }
 
@@ -65,6 +73,14 @@ impl Shared {
     pub(crate) fn ids_alone(&self, built: Prompt) -> Vec<u32> {
         if built.labels.is_some() {
             self.labels_omitted.store(true, Ordering::Relaxed);
+        }
+        self.ids_without_media(built)
+    }
+
+    /// The ids of a prompt whose media have no place beside them.
+    pub(crate) fn ids_without_media(&self, built: Prompt) -> Vec<u32> {
+        if built.conversation.is_some() {
+            self.media_omitted.store(true, Ordering::Relaxed);
         }
         built.prompt.input_ids
     }

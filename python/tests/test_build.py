@@ -287,6 +287,30 @@ def test_images_have_their_kind_and_source(options: dict[str, Any]) -> None:
     assert media(dialogue.next_prompt()) == [("image", "b.png", 0)]
 
 
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda builder, chats: builder.build_batch(chats),
+        lambda builder, chats: next(builder.iter_batches(chats, 1)),
+        lambda builder, chats: builder.vllm_inputs(chats),
+        lambda builder, chats: metatok.engines.llama_cpp_inputs(builder, chats),
+        lambda builder, chats: builder.map("chat")({"chat": chats}),
+    ],
+)
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"meta_template": {"round": [{"role": "HUMAN"}, {"role": "BOT", "generate": True}]}, "multimodal": {"image": "<img>"}},
+        "{% for m in messages %}{% for p in m.content %}{{ p.text or '<image>' }}{% endfor %}{% endfor %}",
+    ],
+)
+def test_ids_alone_do_not_have_the_images(build: Any, template: Any) -> None:
+    of = {"chat_template": template} if isinstance(template, str) else {"model": template}
+    builder = PromptBuilder(tokenizer="demo", **of)
+    with pytest.warns(metatok.MetatokWarning, match="only placeholders in the ids; give the model the data itself"):
+        build(builder, [[with_image("a")]])
+
+
 def test_builders_pickle_with_their_tokenizer() -> None:
     jinja = "{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}"
     for builder in (

@@ -236,6 +236,7 @@ impl Media {
             return invalid.map_or(Ok(()), |error| wrong(format!("is not valid base64: {error}")));
         }
         match self.path().filter(|_| files) {
+            Some(path) if Path::new(path).is_dir() => wrong("is a folder".into()),
             Some(path) if !exists(path) => wrong("does not exist".into()),
             _ => Ok(()),
         }
