@@ -24,10 +24,27 @@ pub(crate) struct Shared {
     told: Mutex<Notes>,
     answers_omitted: AtomicU64,
     told_of_answers: AtomicBool,
-    labels_omitted: AtomicBool,
-    told_of_labels: AtomicBool,
-    media_omitted: AtomicBool,
-    told_of_media: AtomicBool,
+    labels_omitted: Omitted,
+    media_omitted: Omitted,
+}
+
+/// Whether something was left out, and whether that was told.
+#[derive(Debug, Default)]
+struct Omitted {
+    is_so: AtomicBool,
+    is_told: AtomicBool,
+}
+
+impl Omitted {
+    fn see(&self) {
+        self.is_so.store(true, Ordering::Relaxed);
+    }
+
+    /// Warns of it, unless that was done before.
+    fn tell(&self, py: Python<'_>, warning: impl FnOnce() -> Warning) -> PyResult<()> {
+        let is_due = self.is_so.load(Ordering::Relaxed) && !self.is_told.swap(true, Ordering::Relaxed);
+        if is_due { warn(py, &warning()) } else { Ok(()) }
+    }
 }
 
 impl Shared {
@@ -39,10 +56,8 @@ impl Shared {
             told: Mutex::default(),
             answers_omitted: AtomicU64::new(0),
             told_of_answers: AtomicBool::new(false),
-            labels_omitted: AtomicBool::new(false),
-            told_of_labels: AtomicBool::new(false),
-            media_omitted: AtomicBool::new(false),
-            told_of_media: AtomicBool::new(false),
+            labels_omitted: Omitted::default(),
+            media_omitted: Omitted::default(),
         }
     }
 
@@ -58,21 +73,20 @@ impl Shared {
         {
             warn(py, &warning)?;
         }
-        if self.labels_omitted.load(Ordering::Relaxed) && !self.told_of_labels.swap(true, Ordering::Relaxed) {
+        self.labels_omitted.tell(py, || {
             let what = "only a part of a text is scored, but nothing here says which";
-            warn(py, &Warning::new("labels-omitted", what).with_way_out("build_batch has labels"))?;
-        }
-        if self.media_omitted.load(Ordering::Relaxed) && !self.told_of_media.swap(true, Ordering::Relaxed) {
+            Warning::new("labels-omitted", what).with_way_out("build_batch has labels")
+        })?;
+        self.media_omitted.tell(py, || {
             let what = "images, audio and video are only placeholders in the ids";
-            warn(py, &Warning::new("media-omitted", what).with_way_out("give the model the data itself"))?;
-        }
-        Ok(())
+            Warning::new("media-omitted", what).with_way_out("give the model the data itself")
+        })
     }
 
     /// The ids of a prompt whose labels have no place beside them.
     pub(crate) fn ids_alone(&self, built: Prompt) -> Vec<u32> {
         if built.labels.is_some() {
-            self.labels_omitted.store(true, Ordering::Relaxed);
+            self.labels_omitted.see();
         }
         self.ids_without_media(built)
     }
@@ -80,7 +94,7 @@ impl Shared {
     /// The ids of a prompt whose media have no place beside them.
     pub(crate) fn ids_without_media(&self, built: Prompt) -> Vec<u32> {
         if built.conversation.is_some() {
-            self.media_omitted.store(true, Ordering::Relaxed);
+            self.media_omitted.see();
         }
         built.prompt.input_ids
     }

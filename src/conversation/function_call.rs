@@ -31,13 +31,18 @@ impl Conversation {
             Self::Text(_) | Self::List(_) => return,
         };
         for arguments in messages.iter_mut().flat_map(ChatMessage::call_arguments_mut) {
-            match arguments.as_str().map(|text| (text.is_empty(), serde_json::from_str::<Map<String, Value>>(text))) {
-                Some((true, _)) => *arguments = json!({}),
-                Some((_, Ok(object))) => *arguments = object.into(),
-                Some((false, Err(_))) | None => {}
+            match arguments {
+                Value::String(text) if text.is_empty() => *arguments = json!({}),
+                Value::String(text) => *arguments = read_arguments(std::mem::take(text)),
+                _ => {}
             }
         }
     }
+}
+
+/// The object that a text has as JSON, or the text itself.
+pub(super) fn read_arguments(text: String) -> Value {
+    serde_json::from_str::<Map<String, Value>>(&text).map_or(Value::String(text), Value::Object)
 }
 
 /// Ends the thoughts before a call.

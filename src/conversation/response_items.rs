@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::conversation::ChatMessage;
+use crate::conversation::function_call::read_arguments;
 use crate::error::{At, ErrorKind, Result};
 use crate::wording::plain;
 
@@ -96,8 +97,7 @@ fn call(item: &mut Object) -> Result<Value> {
     let (Value::String(name), Value::String(arguments)) = (name, arguments) else {
         return Err(parse("the \"name\" and the \"arguments\" of a call must be texts".into()).into());
     };
-    let object = serde_json::from_str::<Object>(&arguments).map_or(Value::String(arguments), Value::Object);
-    Ok(json!({"id": id, "type": "function", "function": {"name": name, "arguments": object}}))
+    Ok(json!({"id": id, "type": "function", "function": {"name": name, "arguments": read_arguments(arguments)}}))
 }
 
 fn take(item: &mut Object, key: &str) -> Value {

@@ -226,13 +226,13 @@ impl<'a> Writer<'a, '_> {
 
     /// Writes the beginning of every prompt: the template's `begin`, and the roles with a default prompt that are not
     /// among the first speakers.
-    pub(super) fn open(&mut self, speakers: impl Iterator<Item = Option<usize>>) -> Result<()> {
+    pub(super) fn open(&mut self, speakers: impl Iterator<Item = Option<usize>> + Clone) -> Result<()> {
         let template = &self.renderer.template;
         let has_default = |role: &usize| template.roles[*role].default_prompt;
-        let first: Vec<usize> = speakers.map_while(|role| role.filter(has_default)).collect();
+        let first = speakers.map_while(|role| role.filter(has_default));
         self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
         for (index, role) in template.roles.iter().enumerate() {
-            if role.default_prompt && !first.contains(&index) {
+            if role.default_prompt && !first.clone().any(|speaker| speaker == index) {
                 let part = Part { section: Some(Section::Begin), role: Some(index as u32), ..Part::default() };
                 self.speak(index, None, part)?;
             }

@@ -103,10 +103,10 @@ impl ChatTemplate {
             return Ok(BTreeSet::new());
         }
         // Tags without bars are often plain text, and `<|' + role + '|>` is not all of a token.
-        let name =
-            |look: &str| look.strip_prefix(['<'])?.strip_prefix(['|', '｜'])?.strip_suffix('>').map(str::to_owned);
         let is_one = |look: &&str| {
-            name(look).is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || "_-.▁|｜".contains(c)))
+            let name = look.trim_matches(['<', '|', '｜', '>']);
+            (look.starts_with("<|") || look.starts_with("<｜"))
+                && name.chars().all(|c| c.is_alphanumeric() || "_-.▁|｜".contains(c))
         };
         let unknown =
             self.sources().map(|source| tokenizer.unknown_control_tokens(source)).collect::<Result<Vec<_>>>()?;

@@ -154,12 +154,12 @@ proptest! {
         let encoder = Model { vocabulary, merges, symbols, cutting, words, long_words, ignore_merges: false };
         let marked = text.replace(' ', META_SPACE.encode_utf8(&mut [0; 4]));
         let expected = match splits {
-            // The first part is empty if the text begins with a space.
             true => {
-                let (first, others) = marked.split_once(META_SPACE).map_or((&*marked, None), |(first, others)| (first, Some(others)));
-                let words = others.into_iter().flat_map(|others| others.split(META_SPACE));
-                let parts = words.map(|word| format!("{META_SPACE}{word}"));
-                std::iter::once(first.to_owned()).chain(parts).flat_map(|part| merged_at_once(&encoder, &part)).collect()
+                let mut parts = marked.split(META_SPACE);
+                // It is empty if the text begins with a space.
+                let first = parts.next().unwrap_or_default().to_owned();
+                let words = parts.map(|word| format!("{META_SPACE}{word}"));
+                std::iter::once(first).chain(words).flat_map(|part| merged_at_once(&encoder, &part)).collect()
             }
             false => merged_at_once(&encoder, &text),
         };
