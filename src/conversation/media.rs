@@ -278,6 +278,9 @@ impl Media {
                 _ => return Err(lacks("\"input_audio\" that is {\"data\": \"…\", \"format\": \"…\"}")),
             },
         };
+        if let Some(key) = [media.name(), media.url_key()].into_iter().find(|key| is_given(&entries, key)) {
+            return Err(format!("a content part of type {kind:?} has a second source under {key:?}; keep one of them"));
+        }
         Ok(Self { kind: media, source, form, others: entries })
     }
 
