@@ -16,7 +16,7 @@ use metatok::check::{Checker, Finding, LINTS, Level, Lint};
 use metatok::conversation::Mode;
 use metatok::dataset::records::RecordReader;
 use metatok::dialect::ChatTemplate;
-use metatok::error::{At, Result, counted};
+use metatok::error::{At, ErrorKind, Result, counted};
 use metatok::input::{Input, each_conversation};
 
 const BOLD: Style = Style::new().bold();
@@ -75,6 +75,9 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let source = Source::find(&args.input.inputs)?;
     source.check_stdin(args.input.other_files())?;
     let dataset = setup::dataset(&args.input)?;
+    if dataset.is_some() && !source.is_some() {
+        return Err(ErrorKind::Usage("--dataset is checked by its rows; name a file of them".into()).into());
+    }
     Outputs::to("", None).check_inputs(&args.input, &source, dataset.as_ref())?;
     let options = setup::options(&args.prompts, dataset.as_ref());
     flags::check_template(&args.prompts.template, options.mode)?;
