@@ -54,7 +54,7 @@ impl OwnTokens {
 
 /// Whether any reserved token is produced by merges and not found as an added token.
 pub(crate) fn come_by_merges(reserved: &Reserved, tokenizer: &Tokenizer) -> bool {
-    reserved.iter().any(|id| tokenizer.added_token(id).is_none_or(AddedToken::is_white_space))
+    reserved.iter().any(|id| tokenizer.added_token(id).is_none_or(AddedToken::is_ordinary_text))
 }
 
 impl Assembler {

@@ -234,7 +234,7 @@ impl PromptBuilder {
 
     /// Whether it is a control token: an added token that is not white space, or one that content must not produce.
     pub(crate) fn is_control(&self, id: TokenId) -> bool {
-        self.tokenizer().added_token(id).is_some_and(|token| !token.is_white_space()) || self.is_reserved(id)
+        self.tokenizer().added_token(id).is_some_and(|token| !token.is_ordinary_text()) || self.is_reserved(id)
     }
 
     /// Whether only the template may produce any of these ids.

@@ -21,12 +21,11 @@ pub(super) fn assembler(
 ) -> Result<Assembler> {
     let listed = named_tokens(&options.reserve, &tokenizer).at(Setting::RESERVE)?;
     let freed = named_tokens(&options.unreserve, &tokenizer).at(Setting::UNRESERVE)?;
-    let special = tokenizer.added_tokens().filter(|token| token.special).map(|token| token.id);
+    let is_structure = |token: &AddedToken| !token.is_ordinary_text();
+    let special = tokenizer.added_tokens().filter(|token| token.special && is_structure(token)).map(|token| token.id);
     // Text that the model has no entry for produces this id by itself: nobody forged it.
     let unknown = tokenizer.unk_token_id().filter(|id| !used.contains(id) && !listed.contains(id));
-    // Everybody writes white space, and no structure can be forged with white space alone.
-    let is_white_space = |id: &TokenId| tokenizer.added_token(*id).is_some_and(AddedToken::is_white_space);
-    let structure = used.iter().copied().filter(|id| !is_white_space(id));
+    let structure = used.iter().copied().filter(|id| tokenizer.added_token(*id).is_none_or(is_structure));
     let all = Reserved::new(special.chain(structure).chain(listed.iter().copied()));
     check_freed(&freed, &all, &listed, &tokenizer).at(Setting::UNRESERVE)?;
     if options.content == ContentTrust::Trusted && !freed.is_empty() {
@@ -39,7 +38,9 @@ pub(super) fn assembler(
         ContentTrust::Trusted => None,
         ContentTrust::Data => Some(tokenizer.finder_without(|token| hidden.contains(token.id))?),
     };
-    let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
+    // The same holds for a token that a file declares at the id of a single character.
+    let is_written = |id: &TokenId| Some(*id) == unknown || !listed.contains(id) && tokenizer.is_character(*id);
+    let reserved = Reserved::new(hidden.iter().filter(|id| !is_written(id)));
     let reserved_entries = Reserved::new(reserved.iter().filter(|id| tokenizer.is_entry(*id)));
     let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
     let is_open = options.mode == Mode::Generate || options.open_answer;
@@ -57,8 +58,14 @@ pub(super) fn assembler(
     })
 }
 
+/// The ids of tokens, each named as it is in the vocabulary, or by a text that becomes this token.
 fn named_tokens(tokens: &[String], tokenizer: &Tokenizer) -> Result<Vec<TokenId>> {
-    tokens.iter().map(|token| tokenizer.token_to_id(token).ok_or_else(|| not_one_token(token, tokenizer))).collect()
+    let of_text = |token: &str| match *tokenizer.encode(token).ok()? {
+        [id] if Some(id) != tokenizer.unk_token_id() => Some(id),
+        _ => None,
+    };
+    let id_of = |token: &String| tokenizer.token_to_id(token).or_else(|| of_text(token));
+    tokens.iter().map(|token| id_of(token).ok_or_else(|| not_one_token(token, tokenizer))).collect()
 }
 
 /// Rejects unreserving a token that is not reserved, or that is also reserved by name.

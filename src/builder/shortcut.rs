@@ -33,7 +33,7 @@ impl Shortcut {
         }
         // The meta template may write fewer of them, but all stay reserved.
         let used = renderer.used_tokens().into_iter().filter_map(|id| tokenizer.added_token(id));
-        let reserve = used.filter(|token| !token.is_white_space()).map(|token| token.content.clone()).collect();
+        let reserve = used.filter(|token| !token.is_ordinary_text()).map(|token| token.content.clone()).collect();
         let options = BuilderOptions { reserve, chat_wrapper: None, ..options.clone() };
         let source = Box::new(ShortcutSource { template: template.clone(), options });
         Self { source: Some(source), ..Self::default() }

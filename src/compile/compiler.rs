@@ -106,7 +106,7 @@ impl<'a> Compiler<'a> {
                 Some(id) => self.token(id, atoms),
                 None => {
                     let text = &text[bytes];
-                    let mut tokens = self.tokenizer.added_tokens().filter(|token| !token.is_white_space());
+                    let mut tokens = self.tokenizer.added_tokens().filter(|token| !token.is_ordinary_text());
                     self.open_seams |= tokens.any(|token| ends_with_a_part_of(text, &token.content));
                     atoms.push(Atom::Text(text.into()));
                 }

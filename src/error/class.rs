@@ -156,11 +156,9 @@ impl ErrorKind {
                 way_out!["shorten it, or choose with ", Setting::TRUNCATE, " what to drop"]
             }
             Self::MissingFeature { feature, .. } => way_out![format!("build it with the cargo feature `{feature}`")],
-            Self::ReservedInContent { .. } => way_out![
-                "change the text, or set ",
-                Setting::CONTENT.set_to("trusted"),
-                " if content may write control tokens"
-            ],
+            Self::ReservedInContent { .. } => {
+                way_out!["change the text, or name the token in ", Setting::UNRESERVE, " if content may write it"]
+            }
             _ => return None,
         })
     }

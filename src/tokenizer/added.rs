@@ -39,10 +39,17 @@ pub struct AddedToken {
 }
 
 impl AddedToken {
-    /// Whether it is ordinary text: white space, and not a control token.
-    pub(crate) fn is_white_space(&self) -> bool {
-        !self.special && !self.content.is_empty() && self.content.chars().all(char::is_whitespace)
+    /// Whether everybody writes it, so that no structure can be forged with it: white space that is not special, or a single
+    /// character. Some models have `!` as their padding token.
+    pub(crate) fn is_ordinary_text(&self) -> bool {
+        let is_white_space = || !self.special && self.content.chars().all(char::is_whitespace);
+        is_character(self.content.as_bytes()) || !self.content.is_empty() && is_white_space()
     }
+}
+
+/// Whether a text is one ASCII character that can be seen.
+pub(crate) fn is_character(text: &[u8]) -> bool {
+    matches!(text, [character] if character.is_ascii_graphic())
 }
 
 /// Finds a set of added tokens in text: leftmost first, longest first, never overlapping.

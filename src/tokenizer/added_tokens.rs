@@ -171,12 +171,14 @@ impl<'v> AddedTokens<'v> {
     }
 }
 
-/// Which entries a model may write: those that merges make, or all if it has none.
+/// Which entries a model may write: those that merges begin with or make, or all if it has none.
 fn written_by<'e, T>(model: &Value, entries: &HashMap<&'e str, T>) -> HashSet<&'e str> {
     let Some(merges) = model["merges"].as_array() else { return entries.keys().copied().collect() };
     let made = |merge: &Value| match merge {
         Value::String(merge) => Some(merge.replacen(' ', "", 1)),
         pair => Some([pair.get(0)?.as_str()?, pair.get(1)?.as_str()?].concat()),
     };
-    merges.iter().filter_map(made).filter_map(|made| Some(*entries.get_key_value(made.as_str())?.0)).collect()
+    let is_first = |entry: &&str| entry.chars().nth(1).is_none() || entry.starts_with("<0x");
+    let made = merges.iter().filter_map(made).filter_map(|made| Some(*entries.get_key_value(made.as_str())?.0));
+    entries.keys().copied().filter(is_first).chain(made).collect()
 }

@@ -31,7 +31,7 @@ impl Tokenizer {
     fn white_space_as_text(&self, cuts: Vec<Cut>) -> Vec<Cut> {
         let mut merged: Vec<Cut> = Vec::with_capacity(cuts.len());
         for Cut { token, bytes } in cuts {
-            let token = token.filter(|id| !self.added.get(id).is_some_and(AddedToken::is_white_space));
+            let token = token.filter(|id| !self.added.get(id).is_some_and(AddedToken::is_ordinary_text));
             match merged.last_mut() {
                 Some(Cut { token: None, bytes: before }) if token.is_none() => before.end = bytes.end,
                 _ => merged.push(Cut { token, bytes }),

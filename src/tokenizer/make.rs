@@ -137,11 +137,16 @@ impl Tokenizer {
         let neighbours_matter = added.values().any(|token| token.lstrip || token.rstrip || token.normalized);
         // An entry spells these characters as an added token does.
         let is_plain = |token: &AddedToken| token.content.bytes().all(|byte| byte.is_ascii_graphic());
-        let is_entry = |token: &AddedToken| backend.id_to_token(token.id).is_some();
-        let are_plain = || added.values().all(|token| is_plain(token) || !is_entry(token));
+        let is_spelled = |token: &AddedToken| match backend.id_to_token(token.id) {
+            Some(entry) => entry == token.content && is_plain(token),
+            None => true,
+        };
         Ok(Self {
             place,
-            has_plain_bytes: spelling.is_byte_level() && fallback.is_none() && !neighbours_matter && are_plain(),
+            has_plain_bytes: spelling.is_byte_level()
+                && fallback.is_none()
+                && !neighbours_matter
+                && added.values().all(is_spelled),
             neighbours_matter,
             special_tokens,
             added,

@@ -5,13 +5,13 @@ use foldhash::HashMap;
 use crate::tokenizer::{TokenId, Tokenizer};
 
 impl Tokenizer {
-    /// The fewest tokens, none of them `avoided`, with the same bytes as this one; none if there are none, or if this
+    /// The fewest tokens, none of them `avoided`, with the same bytes as this entry; none if there are none, or if this
     /// vocabulary's tokens do not stand for bytes, so that the text would be different.
     pub(crate) fn respell(&self, id: TokenId, avoided: impl Fn(TokenId) -> bool) -> Option<Vec<TokenId>> {
         if !self.spelling.is_exact() {
             return None;
         }
-        let whole = self.token_bytes(id)?;
+        let whole = self.entry_bytes(id)?;
         let pieces = self.pieces_of(&whole, avoided);
         // From each byte on: how many tokens it takes, and the first of them with its length.
         let mut best: Vec<Option<(usize, TokenId, usize)>> = vec![None; whole.len()];

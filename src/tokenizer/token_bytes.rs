@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
+use crate::tokenizer::added::is_character;
+use crate::tokenizer::{AddedToken, ByteTable, TokenId, Tokenizer};
 
 /// Looking up more tokens one by one costs a part of what reading the vocabulary does.
 const FEW: usize = 1 << 13;
@@ -30,6 +31,23 @@ impl Tokenizer {
             }
             _ => Some(self.spelling.bytes(&entry?)),
         }
+    }
+
+    /// The bytes of the vocabulary's entry with this id. They are not those of an added token that a file declares at the
+    /// id of another text.
+    pub(crate) fn entry_bytes(&self, id: TokenId) -> Option<Vec<u8>> {
+        Some(self.spelling.bytes(&self.backend.id_to_token(id)?))
+    }
+
+    /// The text that becomes the id of an added token too, because a file declares the token at the id of an entry.
+    pub(crate) fn entry_beside(&self, token: &AddedToken) -> Option<AddedToken> {
+        let content = String::from_utf8(self.entry_bytes(token.id)?).ok()?;
+        (content != token.content && !self.is_character(token.id)).then(|| AddedToken { content, ..token.clone() })
+    }
+
+    /// Whether the vocabulary's entry with this id is a single character, which everybody writes.
+    pub(crate) fn is_character(&self, id: TokenId) -> bool {
+        self.entry_bytes(id).is_some_and(|bytes| is_character(&bytes))
     }
 
     /// The bytes of a token in a text with special tokens; none if it does not exist, or has none.

@@ -51,7 +51,9 @@ impl ChatTemplateRenderer {
         };
         let used: Vec<TokenId> = tokenizer.added_tokens().filter(|token| occurs(token)).map(|token| token.id).collect();
         let reserved = tokenizer.added_tokens().filter(|token| token.special || used.contains(&token.id));
-        let reserved = reserved.filter(|token| !token.is_white_space());
+        let reserved: Vec<&AddedToken> = reserved.filter(|token| !token.is_ordinary_text()).collect();
+        let entries = reserved.iter().filter_map(|token| tokenizer.entry_beside(token)).collect::<Vec<_>>();
+        let reserved = reserved.into_iter().chain(&entries);
         let touches = Some(Touches::new(reserved, &sources().map(String::as_str).collect::<Vec<_>>())?);
         let added = tokenizer.added_tokens().map(|token| (token.id, token.content.clone())).collect();
         let stop = StopCriteria::default();
@@ -84,7 +86,7 @@ impl ChatTemplateRenderer {
         let (_, after) = text.rsplit_once(ANSWER)?;
         let cuts = tokenizer.cut(after).ok()?;
         let first = cuts.iter().find(|cut| cut.token.is_some() || !after[cut.bytes.clone()].trim().is_empty())?;
-        first.token.filter(|id| tokenizer.added_token(*id).is_some_and(|token| !token.is_white_space()))
+        first.token.filter(|id| tokenizer.added_token(*id).is_some_and(|token| !token.is_ordinary_text()))
     }
 
     /// The text of a prompt, exactly as Jinja2 gives it. In prompts, contents are given in the form that the template takes.

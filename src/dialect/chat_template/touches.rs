@@ -211,7 +211,7 @@ mod tests {
 
     fn touches(source: &str) -> Touches {
         let tokenizer = Tokenizer::demo().expect("the demo loads");
-        let tokens = tokenizer.added_tokens().filter(|token| token.special && !token.is_white_space());
+        let tokens = tokenizer.added_tokens().filter(|token| token.special && !token.is_ordinary_text());
         Touches::new(tokens, &[source]).expect("there are few tokens")
     }
 
