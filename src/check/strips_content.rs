@@ -10,7 +10,7 @@ pub(super) const LINT: Lint = Lint {
     level: Level::Warning,
     about: "A control token with lstrip or rstrip is next to content and removes its white space.",
     why: "The tokenizer declares that the token includes the white space on that side, so the indentation of code or a \
-        leading line end never reaches the model. The tokenizer treats its own chat template the same way. It matters \
+        leading newline never reaches the model. The tokenizer treats its own chat template the same way. It matters \
         if white space carries meaning.",
     find,
 };

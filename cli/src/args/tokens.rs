@@ -20,13 +20,13 @@ use metatok::tokenizer::AddSpecialTokens;
 pub(crate) struct EncodeArgs {
     /// Texts; each gives a list of ids
     ///
-    /// Without any, or with -, metatok reads standard input as one text, including its last line end.
+    /// Without any, or with -, metatok reads standard input as one text, including its last newline.
     #[arg(value_name = "TEXT", help_heading = heading::ARGUMENTS)]
     pub(crate) texts: Vec<String>,
 
     /// Read each line of standard input as a text
     ///
-    /// The line end is not part of the text.
+    /// The newline is not part of the text.
     #[arg(long, conflicts_with = "texts")]
     pub(crate) lines: bool,
 

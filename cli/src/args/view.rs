@@ -9,7 +9,7 @@ use crate::args::{AnswersArgs, InputArgs, ModelArgs, PromptArgs};
     next_help_heading = "View",
     after_help = "Example: metatok view --model qwen3 --ids chats.jsonl",
     after_long_help = "Each row is one part of the template or of the content. Adjacent tokens have different shades. Without colours (NO_COLOR, or \
-no terminal), bars separate tokens and brackets mark control tokens. Signs: · space, ↵ line end, ⇥ tab, \
+no terminal), bars separate tokens and brackets mark control tokens. Signs: · space, ↵ newline, ⇥ tab, \
 <E4> one byte of a character that is split over several tokens.
 
 Examples:
