@@ -89,7 +89,7 @@ def test_recipe(block: str, tmp_path: pathlib.Path, request: pytest.FixtureReque
     program = "\n".join(["if __name__ == '__main__':", *(f"    {line}" for line in block.splitlines())])
     (tmp_path / "recipe.py").write_text(program, encoding="utf-8")
     package = str(pathlib.Path(metatok.__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": package, "HF_HUB_OFFLINE": "1"}
+    environment = {**os.environ, "PYTHONPATH": package, "HF_HUB_OFFLINE": "1", "PYSPARK_PYTHON": sys.executable}
     ran = subprocess.run([sys.executable, "recipe.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, f"{program}\n{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
     if "max_tokens" in block or "max_out_len" in block or "metatok.transformers" in block:
