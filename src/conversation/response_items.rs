@@ -94,10 +94,10 @@ fn add_thoughts(item: &mut Object, messages: &mut Vec<Object>) -> Result<()> {
 /// A call as chats have it, whose arguments are an object, as templates write them, and not JSON in a text.
 fn call(item: &mut Object) -> Result<Value> {
     let (id, name, arguments) = (take(item, "call_id"), take(item, "name"), take(item, "arguments"));
-    let (Value::String(name), Value::String(arguments)) = (name, arguments) else {
+    if !name.is_string() || !arguments.is_string() {
         return Err(parse("the \"name\" and the \"arguments\" of a call must be texts".into()).into());
-    };
-    Ok(json!({"id": id, "type": "function", "function": {"name": name, "arguments": read_arguments(arguments)}}))
+    }
+    Ok(json!({"id": id, "type": "function", "function": {"name": name, "arguments": read_arguments(arguments)?}}))
 }
 
 fn take(item: &mut Object, key: &str) -> Value {

@@ -338,7 +338,7 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
         let is_completion_request = !body.has("messages");
         let mut record = messages(&body)?;
         if reads_for == ReadsFor::ChatTemplate {
-            record.conversation.read_arguments();
+            record.conversation.read_as_server()?;
         }
         Ok(Record { tools, is_completion_request, sampling_keys: sampling_keys(&body), ..record })
     };
