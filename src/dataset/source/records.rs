@@ -165,6 +165,17 @@ mod tests {
                 "line 3: {\"a\": \"}{\"}",
             ],
         );
+        check(
+            Conversations,
+            "{}\n {\"a\": \"} {\"} \t{\"b\": [{} ,{}]} {\n[{} {}]\n",
+            &[
+                "line 1: {}",
+                "line 2:  {\"a\": \"} {\"} \t",
+                "line 2: {\"b\": [{} ,{}]} ",
+                "line 2: {",
+                "line 3: [{} {}]",
+            ],
+        );
         check(Holds::Lines, "{}\n{}{}", &["line 1: {}", "line 2: {}{}"]);
         // A line that is cut off does not join the lines after it to one value.
         check(Conversations, "{\"a\": \"b\n{\"a\": 1}", &["line 1: {\"a\": \"b", "line 2: {\"a\": 1}"]);

@@ -2,23 +2,19 @@
 
 use std::io::BufRead;
 
-use memchr::memmem::Finder;
-
 use crate::dataset::source::{Line, Lines, Scan};
 use crate::error::Result;
 
 /// Reads lines, and the objects of a line one by one.
 pub(crate) struct SideBySide<R> {
     lines: Lines<R>,
-    /// What is between two objects. Most lines do not have it, which is found out fast.
-    between: Finder<'static>,
     /// The rest of a line of which an object was read, and how much of the rest was read.
     rest: Option<(Line, Vec<u8>, usize)>,
 }
 
 impl<R: BufRead> SideBySide<R> {
     pub(crate) fn new(lines: Lines<R>) -> Self {
-        Self { lines, between: Finder::new("}{"), rest: None }
+        Self { lines, rest: None }
     }
 
     /// Whether a whole record is in the buffer, so that reading it does not wait.
@@ -33,7 +29,7 @@ impl<R: BufRead> SideBySide<R> {
     pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
         if let Some((line, rest, at)) = self.rest.take() {
             let left = &rest[at..];
-            let end = self.end_of_first(left);
+            let end = end_of_first(left);
             bytes.extend_from_slice(&left[..end.unwrap_or(left.len())]);
             let record = part(&line, at, end.unwrap_or(left.len()));
             self.rest = end.map(|end| (line, rest, at + end));
@@ -41,19 +37,21 @@ impl<R: BufRead> SideBySide<R> {
         }
         let start = bytes.len();
         let Some(line) = self.lines.next_into(bytes)? else { return Ok(None) };
-        let Some(end) = self.end_of_first(&bytes[start..]) else { return Ok(Some(line)) };
+        let Some(end) = end_of_first(&bytes[start..]) else { return Ok(Some(line)) };
         let rest = bytes.split_off(start + end);
         let record = part(&line, 0, end);
         self.rest = Some((part(&line, end, rest.len()), rest, 0));
         Ok(Some(record))
     }
+}
 
-    /// Where the first object of a line ends, if another one follows at once.
-    fn end_of_first(&self, line: &[u8]) -> Option<usize> {
-        self.between.find(line)?;
-        let end = Scan::default().end(line).filter(|_| line.starts_with(b"{"))?;
-        line[end..].starts_with(b"{").then_some(end)
-    }
+/// Where the first object of a line ends, with the white space after it, if another one follows.
+fn end_of_first(line: &[u8]) -> Option<usize> {
+    // Most lines have nothing like that, which is found out fast.
+    memchr::memchr_iter(b'{', line).find(|at| line[..*at].trim_ascii_end().ends_with(b"}"))?;
+    let end = Scan::default().end(line).filter(|_| line.trim_ascii_start().starts_with(b"{"))?;
+    let next = line[end..].trim_ascii_start();
+    next.starts_with(b"{").then_some(line.len() - next.len())
 }
 
 /// A part of a line.
