@@ -14,7 +14,7 @@ use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan};
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::render::Omissions;
-use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
+use crate::sink::{BuiltPrompt, CHOICE, PromptKey, PromptRecord, Sink, no_place};
 use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted};
 use crate::turns::TurnPrompt;
@@ -147,6 +147,7 @@ impl PromptWriter<'_> {
     pub(crate) fn write(&mut self, prompt: PromptRequest<'_>, out: &mut Out) -> Result<Written> {
         match self {
             Self::Ids(ids, session) => ids.write(prompt, session, out),
+            Self::Messages(_) if !prompt.choices.is_empty() => Err(no_place("messages have", CHOICE)),
             Self::Messages(messages) => messages.write(&prompt.key, prompt.conversation, prompt.tools, &mut out.lines),
         }
     }

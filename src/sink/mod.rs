@@ -52,7 +52,7 @@ pub use jsonl::Jsonl;
 pub use line_sink::LineSink;
 pub use messages::MessagesJsonl;
 pub use metadata::metadata;
-pub(crate) use plain::{no_place_for_scores, refuse_choices_and_media, refuse_unless_plain};
+pub(crate) use plain::{CHOICE, no_place, no_place_for_scores, refuse_choices_and_media, refuse_unless_plain};
 pub use prompt::{BuiltPrompt, PromptKey};
 pub use prompt_length::PromptLength;
 pub use prompt_record::PromptRecord;

@@ -15,14 +15,22 @@ pub(crate) fn refuse_unless_plain(engine: &str, key: &PromptKey<'_>, built: &Bui
 /// Rejects choices among tokens, and images with token ids.
 pub(crate) fn refuse_choices_and_media(engine: &str, built: &BuiltPrompt<'_>) -> Result<()> {
     let what = if !built.choice_ids.is_empty() {
-        "a choice among tokens"
+        CHOICE
     } else if built.conversation.is_some_and(Conversation::has_media) {
         "an image, audio or video with token ids"
     } else {
         return Ok(());
     };
+    Err(no_place(&format!("{engine}'s form has"), what))
+}
+
+/// What a model chooses by its next token.
+pub(crate) const CHOICE: &str = "a choice among tokens";
+
+/// The error for what only token ids can be sent with.
+pub(crate) fn no_place(form_has: &str, what: &str) -> Error {
     let way_out = way_out!["build with ", Setting::FORMAT.set_to("ids"), " and send it yourself"];
-    Err(ErrorKind::Usage(format!("{engine}'s form has no place for {what}")).with_way_out(way_out))
+    ErrorKind::Usage(format!("{form_has} no place for {what}")).with_way_out(way_out)
 }
 
 /// The error for a text to score in a form of prompts to continue.
