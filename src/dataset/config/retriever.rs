@@ -84,21 +84,21 @@ impl RetrieverFile {
     pub(super) fn read(self) -> Result<RetrieverConfig> {
         let Self { class, fix_id_list, ice_num, seed, neighbours, k, ice_separator, ice_eos_token, .. } = self;
         let ice_num = ice_num.unwrap_or(1);
-        if self.leave_out_row.is_some() && !matches!(class, Class::Sampled) {
-            let what = "leave_out_row only applies to type = \"ContextSampler\"; remove it";
+        if self.leave_out_row.is_some() && !matches!(class, Class::Sampled | Class::FirstN) {
+            let what = "leave_out_row only applies to type = \"ContextSampler\" and \"FirstNSampler\"; remove it";
             return Err(ErrorKind::Dataset(what.into()).into());
         }
+        let leave_out_row = self.leave_out_row.unwrap_or_default();
         let missing = |key: &str| ErrorKind::Dataset(format!("the key `{key}` is missing"));
         let kind = match class {
             Class::Zero => RetrieverKind::Zero,
             Class::Fixed => RetrieverKind::Fixed { fix_id_list: fix_id_list.ok_or_else(|| missing("fix_id_list"))? },
             Class::Random => RetrieverKind::Random { ice_num, seed: seed.unwrap_or(DEFAULT_SEED) },
-            Class::Sampled => RetrieverKind::Sampled {
-                ice_num,
-                seed: seed.unwrap_or(DEFAULT_FEWSHOT_SEED),
-                leave_out_row: self.leave_out_row.unwrap_or_default(),
-            },
+            Class::Sampled => {
+                RetrieverKind::Sampled { ice_num, seed: seed.unwrap_or(DEFAULT_FEWSHOT_SEED), leave_out_row }
+            }
             Class::FirstN if ice_num > MOST_EXAMPLES => return Err(too_many("ice_num", ice_num).into()),
+            Class::FirstN if leave_out_row => RetrieverKind::FirstOthers { ice_num },
             Class::FirstN => RetrieverKind::Fixed { fix_id_list: (0..ice_num as i64).collect() },
             Class::Bm25 => RetrieverKind::Bm25 { ice_num },
             Class::TopK => RetrieverKind::TopK { ice_num, neighbours },

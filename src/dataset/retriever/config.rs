@@ -33,6 +33,11 @@ pub enum RetrieverKind {
         /// Their numbers.
         fix_id_list: Vec<i64>,
     },
+    /// The first that are not the row itself: lm-evaluation-harness's way.
+    FirstOthers {
+        /// How many.
+        ice_num: usize,
+    },
     /// Drawn again for each row; a seed draws the same examples as numpy.
     Random {
         /// How many.
@@ -93,6 +98,12 @@ impl RetrieverConfig {
                 let ids = fix_id_list.clone();
                 Box::new(Always(Examples::ByRow(Arc::new(move |_| ids.clone()))))
             }
+            RetrieverKind::FirstOthers { ice_num } if *ice_num > train => {
+                return Err(no_such_example(train as i64, train)).at("ice_num");
+            }
+            RetrieverKind::FirstOthers { ice_num } => {
+                Box::new(Always(Examples::Others { ids: (0..train as i64).collect(), count: *ice_num }))
+            }
             RetrieverKind::Random { ice_num, seed } => Box::new(Random::new(*seed, train, *ice_num)?),
             RetrieverKind::Sampled { ice_num, seed, leave_out_row } => {
                 Box::new(ContextSampler::new(*seed, train, *ice_num, *leave_out_row)?)
@@ -129,7 +140,8 @@ impl RetrieverConfig {
         match &self.kind {
             RetrieverKind::Zero => 0,
             RetrieverKind::Fixed { fix_id_list } => fix_id_list.len(),
-            RetrieverKind::Random { ice_num, .. }
+            RetrieverKind::FirstOthers { ice_num }
+            | RetrieverKind::Random { ice_num, .. }
             | RetrieverKind::Sampled { ice_num, .. }
             | RetrieverKind::Bm25 { ice_num }
             | RetrieverKind::TopK { ice_num, .. } => *ice_num,
@@ -162,7 +174,8 @@ impl RetrieverConfig {
                     format!("{count} examples are wanted, but fix_id_list has only {}; list more", fix_id_list.len());
                 return Err(ErrorKind::Dataset(what).into());
             }
-            RetrieverKind::Random { ice_num, .. }
+            RetrieverKind::FirstOthers { ice_num }
+            | RetrieverKind::Random { ice_num, .. }
             | RetrieverKind::Sampled { ice_num, .. }
             | RetrieverKind::Bm25 { ice_num }
             | RetrieverKind::TopK { ice_num, .. }

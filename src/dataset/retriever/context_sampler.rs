@@ -40,10 +40,10 @@ impl Retriever for ContextSampler {
             return Ok(Examples::default());
         }
         let drawn = self.random.sample(self.train, self.count + u32::from(self.leave_out_row));
-        let ids = drawn.into_iter().map(i64::from).collect();
+        let ids = drawn.into_iter().map(i64::from);
         Ok(match self.leave_out_row {
-            true => Examples::Others { ids, count: self.count as usize },
-            false => Examples::Ids(ids),
+            true => Examples::Others { ids: ids.collect(), count: self.count as usize },
+            false => Examples::Ids(ids.collect()),
         })
     }
 }

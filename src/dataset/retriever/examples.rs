@@ -23,7 +23,7 @@ pub enum Examples {
     /// The first of those with these numbers that are not the row itself.
     Others {
         /// Their numbers, more than are wanted.
-        ids: Vec<i64>,
+        ids: Arc<[i64]>,
         /// How many are wanted.
         count: usize,
     },
@@ -52,24 +52,21 @@ impl Examples {
     pub fn of(self, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
         match self {
             Self::Ids(ids) => Ok(ids),
-            Self::Others { ids, count } => others(ids, count, row, train),
+            Self::Others { ids, count } => others(&ids, count, row, train),
             Self::ByRow(find) => Ok(find(row)),
         }
     }
 }
 
 /// The first `count` of the examples that are not the row itself.
-fn others(mut ids: Vec<i64>, count: usize, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
-    ids.retain(|&id| !usize::try_from(id).is_ok_and(|id| train.get(id).is_some_and(|example| example.equals(row))));
-    if ids.len() < count {
-        let what = format!(
-            "the training set has this row more than once, so only {} of the drawn examples are left, not {count}; remove duplicate rows",
-            ids.len()
-        );
-        return Err(ErrorKind::Dataset(what).into());
+fn others(ids: &[i64], count: usize, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
+    let is_row = |id: i64| usize::try_from(id).is_ok_and(|id| train.get(id).is_some_and(|example| example.equals(row)));
+    let others: Vec<i64> = ids.iter().copied().filter(|&id| !is_row(id)).take(count).collect();
+    if others.len() < count {
+        let what = format!("only {} examples are left without the row itself, not {count}", others.len());
+        return Err(ErrorKind::Dataset(what).with_way_out("remove duplicate rows of the training set, or add others"));
     }
-    ids.truncate(count);
-    Ok(ids)
+    Ok(others)
 }
 
 impl Default for Examples {
