@@ -8,7 +8,8 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// Numbers between commas and points, or more points than a number has.
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:\d+(?:,\d+)*(?:\.\d+)*|\.\d+)(?:[eE][+-]?\d+)?|\.\.+").expect("it is a regular expression")
+    Regex::new(r"\d+(?:,\d+)*\.[eE][+-]?\d+|(?:\d+(?:,\d+)*(?:\.\d+)*|\.\d+)(?:[eE][+-]?\d+)?|\.\.+")
+        .expect("it is a regular expression")
 });
 
 static LATEX_COMMAS: LazyLock<Regex> =
@@ -129,6 +130,7 @@ mod tests {
             ("is 1.25E+3.", "1250"),
             ("1.5e0", "1.5"),
             ("1,234e2", "123400"),
+            ("1.e5", "100000"),
             (".5e1", "5"),
             ("7even", "7"),
             ("-1,234,567.50", "-1234567.5"),
