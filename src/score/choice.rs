@@ -37,9 +37,10 @@ static MARKED: LazyLock<Regex> = LazyLock::new(|| insensitive(r"(?:[(\[（【]|\
 static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
     let words = "if|unless|whether|not|never|neither|none|doubt|thinks?|thought|believes?|says?|said|some|many|except|\
         unlike|hardly|unlikely|(?:rather|other) than|instead of|different from|anything but|depends|rul[a-z]+ out|\
-        eliminat[a-z]+|exclud[a-z]+";
+        eliminat[a-z]+|exclud[a-z]+|(?:wrong|incorrect|false) (?:that|to)|(?:no(?: [a-z]+)?|wrong|incorrect|false|worst|\
+        possible|opposite of the|(?:least|second) [a-z]+) (?:answer|option|choice)s?";
     insensitive(&format!(
-        r"\b(?:i|we) (?:think|believe)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|是否|有人|不[是选選能要应]|[而并]非|而不|除)"
+        r"\b(?:i|we) (?:think|believe)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
     ))
 });
 
@@ -52,36 +53,48 @@ static DENIED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Between a label and what is said of it in Chinese.
-const ITEM: &str = r"^[^\p{L}\p{N}.:,;：。，；、]*(?:选项|選項|[项項])?是?";
+const ITEM: &str = r"[^\p{L}\p{N}.:,;：。，；、]*(?:选项|選項|[项項])?是?";
+
+/// Between something and what it is not.
+const IS_NOT: &str = r"(?:(?:is|are|was|can|does|do)(?:n['’]t| not)|can['’]t|cannot)(?: be)?";
 
 /// After a label that is not meant.
 static REJECTED: LazyLock<Regex> = LazyLock::new(|| {
     let is_wrong = r"(?:is|was|(?:(?:, ?\w\W*)*\b(?:and|or|nor) (?:option )?\W*\w\W* )?are) (?:both |all |the )?(?:wrong|incorrect|false)\b";
-    let is_not = r"(?:(?:is|are|was|can|does|do)(?:n['’]t| not)|can['’]t|cannot)(?: be)?";
     let right = r" *(?:(?:the )?(?:correct|right|answer)\b|[.,;!?\n]|$)";
-    insensitive(&format!(r"^\W*(?:{is_wrong}|{is_not}{right})|{ITEM}[均都]?(?:错|不正确|不对)"))
+    insensitive(&format!(r"^\W*(?:{is_wrong}|{IS_NOT}{right})|^(?:[、和]\w)*{ITEM}[均都]?(?:错|不正确|不对)"))
 });
 
 /// After a label that is meant.
 static CONFIRMED: LazyLock<Regex> = LazyLock::new(|| {
     let is_right = r"(?:(?:is|was) |: )(?:the )?(?:correct|right|(?:correct |right |best )?answer)\b";
-    insensitive(&format!(r"^[^\w.,;!?]*?{is_right}|{ITEM}(?:正确|对的)(?:[^吗？]|$)"))
+    insensitive(&format!(r"^[^\w.,;!?]*?{is_right}|^{ITEM}(?:正确|对的)"))
 });
 
 /// Between two labels either of which may be meant: nothing, or a word such as `or`.
 static OPEN: LazyLock<Regex> = LazyLock::new(|| {
     let signs = r"[^\p{L}\p{N}.:;!?。：；\n]*";
     let joined = format!(r"^{signs}(?:as well as|(?:and|or|nor)\b(?:\W+\w+){{0,2}}|[和与])?{signs}$");
-    insensitive(&format!(r"{joined}|(?:\b(?:or|nor)\b(?:\W+\w+)?|或者?|还是){signs}$"))
+    insensitive(&format!(
+        r"{joined}|(?:\b(?:or|nor)\b(?:\W+\w+)?|\b(?:otherwise|else)\b[^.!?\n]*|(?:或者?|还是|否则)[选選]?){signs}$"
+    ))
 });
 
-/// Takes back what was said before it.
-static TAKEN_BACK: LazyLock<Regex> =
-    LazyLock::new(|| insensitive(r"\b(?:wait|sorry|correction|my mistake)\b|[.!?\n]\W*actually\b|等等|更正"));
+/// After a label that the answer takes back, doubts, or makes depend on something.
+static WITHDRAWN: LazyLock<Regex> = LazyLock::new(|| {
+    let depends = r"^[ ,]*(?:(?:but|and|only) )*(?:if|unless)\b|^[^.,;!?。，；！？\n]*，?但|^[^.;!。；！\n]*[?？]";
+    let is_wrong = format!(
+        r"^\W*(?:\((?:incorrect|wrong)|(?:but )?(?:which|this|that|it)(?:(?: is|['’]s| was) (?:wrong|incorrect|false|not (?:right|correct))| {IS_NOT} (?:right|correct))\b)"
+    );
+    let interjection =
+        r"[.,;!?…\n—-]\W*(?:(?:oh |no )?(?:no|wait|sorry|oops|hmm|correction)(?: no)? ?[.,:;!…—-]|actually\b)";
+    let words = r"\b(?:my mistake|on second thoughts?|i mean)\b|[。！？\n]等等|更正|[，。！？]不对?[，。！？]";
+    insensitive(&format!("{depends}|{is_wrong}|{interjection}|{words}"))
+});
 
 /// Before a label with which an answer ends.
 static CONCLUDED: LazyLock<Regex> =
-    LazyLock::new(|| insensitive(r"(?:^|\n|\b(?:so|thus|hence|therefore)\b|所以|因此|故)[^\p{L}\p{N}\n]*$"));
+    LazyLock::new(|| insensitive(r"(?:^|[\n;；]|\b(?:so|thus|hence|therefore)\b|所以|因此|故)[^\p{L}\p{N}\n]*$"));
 
 /// Words that follow a label at the beginning of a sentence, and not the English words `A` and `I`.
 const AFTER_LABEL: &str = "and are as at because but by does due for from has if in is it nor not of on only or \
@@ -95,8 +108,8 @@ fn insensitive(pattern: &str) -> Regex {
 }
 
 /// The label that the last announcement means, such as `the answer is`. Without one: the label with which the text begins
-/// or ends; the only one that `is correct`; the only one in the text. None of them if it is doubted, if an alternative
-/// follows it, if it is taken back, or if the text ends with another label.
+/// or ends; the only one that `is correct`; the only one in the text. None of them if it is doubted, if an alternative or
+/// a list follows it, if it is taken back, or if the text ends with another label.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let found = mentions(text, labels);
@@ -112,9 +125,10 @@ pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let before = others().rfind(|other| other.at < chosen.at).and_then(|other| between([other, chosen]));
     let after = others().find(|other| other.at > chosen.at).and_then(|other| between([chosen, other]));
     let is_open = before.into_iter().chain(after).any(|between| OPEN.is_match(between));
-    let up_to_last = others().next_back().and_then(|last| between([chosen, last]));
-    let is_taken_back = up_to_last.is_some_and(|between| TAKEN_BACK.is_match(between));
-    let is_settled = !chosen.is_doubted && !is_open && !is_taken_back;
+    let is_withdrawn = WITHDRAWN.is_match(&text[chosen.end()..])
+        || begins_list(text, &found, chosen)
+        || is_contradicted(text, &found, chosen);
+    let is_settled = !chosen.is_doubted && !is_open && !is_withdrawn;
     (is_settled && ending.is_none_or(|ending| ending.label == chosen.label)).then_some(chosen.label)
 }
 
@@ -227,13 +241,38 @@ fn leads(text: &str, found: &[Found<'_>]) -> bool {
 
 /// Whether other labels begin lines or sentences in the same way.
 fn is_listed(text: &str, found: &[Found<'_>], one: &Found<'_>) -> bool {
-    let sign = |found: &Found<'_>| text[found.end()..].lines().next().and_then(|rest| rest.trim_start().chars().next());
-    found.iter().any(|other| other.label != one.label && begins(text, other) && sign(other) == sign(one))
+    found.iter().any(|other| other.label != one.label && begins(text, other) && sign(text, other) == sign(text, one))
+}
+
+/// Whether a later sentence ends the text with another label: `The answer is A. It's B`, and not `The others are B and C`.
+fn is_contradicted(text: &str, found: &[Found<'_>], chosen: &Found<'_>) -> bool {
+    let [.., before, last] = found else { return false };
+    let is_other = last.at > chosen.at && last.label != chosen.label && !last.is_doubted && is_last_word(text, last);
+    is_other
+        && text[chosen.end()..last.at].contains(['.', '!', '?', '。', '！', '？', '\n'])
+        && !OPEN.is_match(&text[before.end()..last.at])
+}
+
+/// Whether a list of labels begins here: `A. 3 B. 4`.
+fn begins_list(text: &str, found: &[Found<'_>], first: &Found<'_>) -> bool {
+    let next = found.iter().find(|other| other.at > first.at).filter(|next| next.label > first.label);
+    let is_sign = |sign: char| !sign.is_alphanumeric();
+    let is_item = |next: &Found<'_>| sign(text, first).is_some_and(is_sign) && sign(text, next) == sign(text, first);
+    next.is_some_and(is_item) && begins(text, first) && !is_confirmed(text, first)
+}
+
+/// What follows a label on its line.
+fn sign(text: &str, found: &Found<'_>) -> Option<char> {
+    text[found.end()..].lines().next().and_then(|rest| rest.trim_start().chars().next())
 }
 
 /// Whether a text ends with it, on a line of its own or after a word such as `so`.
 fn ends(text: &str, found: &Found<'_>) -> bool {
-    !text[found.end()..].contains(char::is_alphanumeric) && CONCLUDED.is_match(near(text, found))
+    is_last_word(text, found) && CONCLUDED.is_match(near(text, found))
+}
+
+fn is_last_word(text: &str, found: &Found<'_>) -> bool {
+    !text[found.end()..].contains(char::is_alphanumeric)
 }
 
 /// Whether the words after it say that it is meant, it alone: `A is correct`, and not `A and B`.
@@ -390,6 +429,43 @@ mod tests {
             ("First, option A says Mars. Option B says Venus.\n\n**B**", Some("B")),
             ("A makes sense; B does not.", None),
             ("I can't say", None),
+            // The list of options, repeated.
+            ("Answer:\n\nA. 3\nB. 4\nC. 5", None),
+            ("Choose the correct answer: A. 3 B. 4", None),
+            ("(A) 3 (B) 4 (C) 5", None),
+            ("Answer: A. Mars\n\nA. Mars is red.\nB. Venus is hot.", Some("A")),
+            ("Answer: B. Saturn\n\nA. Mars is small.\nC. Venus is hot.", Some("B")),
+            // The answer takes its label back.
+            ("The answer is A, which is incorrect.", None),
+            ("The answer is A (incorrect)", None),
+            ("B is Venus. Answer: A. This is incorrect.", None),
+            ("The answer is A, but that can't be right.", None),
+            ("The answer is B. Hmm, that's not right. C is correct.", None),
+            ("Answer: B\n\nOn second thought, C is correct.", None),
+            ("The answer is A. Oops, I meant B.", None),
+            ("The answer is A... no, B", None),
+            ("The answer is A. Let me look again. It's B.", None),
+            ("答案是A。不对，应该是B。", None),
+            ("The answer is B. False", Some("B")),
+            ("The answer is B. No other option fits.", Some("B")),
+            ("Correct answer: C. Wrong answers: A, B.", Some("C")),
+            // It announces what it does not mean.
+            ("The wrong answer is A", None),
+            ("The least likely answer is A", None),
+            ("The opposite of the answer is A", None),
+            ("There is no answer A", None),
+            ("It is false that A is correct", None),
+            ("答案：C。易错选A。", Some("C")),
+            // Alternatives, conditions and questions.
+            ("Answer: A; B", None),
+            ("The answer is A if it rains, otherwise B.", None),
+            ("If it rains, the answer is A. Otherwise, the answer is B.", None),
+            ("The answer is A unless it rains.", None),
+            ("A is correct? No.", None),
+            ("A正确，但题目要求选错误的，B错误。", None),
+            ("选B，因为水会沸腾，但不会结冰。", Some("B")),
+            ("选A或者选B", None),
+            ("A、C不正确，B正确", Some("B")),
             ("CABBAGE", None),
             ("b", None),
             ("", None),
