@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use minijinja::value::{Enumerator, Object, ObjectRepr, Value};
+use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, State};
 
 use crate::dialect::chat_template::code::Code;
+use crate::dialect::chat_template::marks::without_marks;
 use crate::dialect::chat_template::methods::of_dict;
-use crate::dialect::chat_template::values::Dict;
 
 /// The methods of a dict in Python.
 const METHODS: [&str; 11] =
@@ -73,13 +73,25 @@ fn operand_before(code: &Code<'_>, dot: usize) -> Option<usize> {
     }
 }
 
-/// The attribute with this name.
+/// The attribute with the name of a dict's method.
 pub(super) fn attribute(value: &Value, name: &str) -> Result<Value, Error> {
-    match value.downcast_object_ref::<Dict>() {
-        Some(_) if HIDDEN.contains(&name) => Ok(Value::UNDEFINED),
-        Some(_) => Ok(Value::from_object(Method { of: value.clone(), name: name.to_owned() })),
-        None => value.get_attr(name),
+    match is_dict(value) {
+        true if HIDDEN.contains(&name) => Ok(Value::UNDEFINED),
+        true => Ok(Value::from_object(Method { of: value.clone(), name: name.to_owned() })),
+        false => value.get_attr(name),
     }
+}
+
+/// The filter `attr`, which does not look for items: a dict has nothing but its methods.
+pub(super) fn attr(value: &Value, name: &str) -> Result<Value, Error> {
+    let name = &*without_marks(name);
+    if is_dict(value) && !METHODS.contains(&name) { Ok(Value::UNDEFINED) } else { attribute(value, name) }
+}
+
+/// Whether a value has items, not attributes, as namespaces and `loop` have.
+fn is_dict(value: &Value) -> bool {
+    let is_other = |object: &DynObject| ["::Loop", "::Namespace"].iter().any(|end| object.type_name().ends_with(end));
+    value.kind() == ValueKind::Map && !value.as_object().is_some_and(is_other)
 }
 
 /// A method of a dict that is not called.

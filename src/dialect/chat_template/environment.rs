@@ -8,7 +8,7 @@ use minijinja::{
 };
 
 use crate::conversation::is_space;
-use crate::dialect::chat_template::attributes::{ATTRIBUTE, attribute};
+use crate::dialect::chat_template::attributes::{ATTRIBUTE, attr, attribute};
 use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::generators;
@@ -50,6 +50,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_global("self", Value::from_object(Dict(Vec::new())));
     environment.add_filter(ITERATED.trim_end(), iterated);
     environment.add_filter(ATTRIBUTE, attribute);
+    environment.add_filter("attr", attr);
     generators::add(&mut environment);
     environment.add_filter("tojson", to_json);
     environment.add_filter("indent", indent);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 112] = [
+pub(super) const EXPRESSIONS: [&str; 115] = [
     // As text.
     "x",
     "[x]",
@@ -99,6 +99,9 @@ pub(super) const EXPRESSIONS: [&str; 112] = [
     "'yes' if x.values else 'no'",
     "x.get is mapping",
     "(x.pop is defined) ~ x.a",
+    "x | attr('a')",
+    "(x | attr('items') is defined) ~ (x | attr('pop') is defined)",
+    "({'a': x} | attr('a')) ~ (namespace(a=x) | attr('a'))",
     "'yes' if [x] | select('none') else 'no'",
     "[x] | reject('none') | list",
     "[x] | rejectattr('a') | length",
@@ -150,13 +153,14 @@ pub(super) fn values() -> Vec<Value> {
 }
 
 /// More than an expression each.
-pub(super) const STATEMENTS: [&str; 8] = [
+pub(super) const STATEMENTS: [&str; 9] = [
     "{% for a in [x, 1] | map('string') %}{{ a }}{{ loop.last }}{{ loop.length }}{{ loop.nextitem }}{% endfor %}",
     "{% for a in [x, 1, none] | select('defined') if a %}{{ loop.last }}{{ loop.length }}{{ loop.revindex }}{% endfor %}",
     "{% set g = [x, 1] | reverse %}{% for a in g %}{{ loop.index }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{% endfor %}{{ g | list }}",
     "{% for k, v in x | items %}{{ k }}{{ v }}{% endfor %}",
     "{% set g = [x] | map('string') %}{{ g | list }}{{ g | list }}",
     "{% for k in x.items %}{{ k }}{% endfor %}",
+    "{% for a in [x] %}{{ loop | attr('index') }}{% endfor %}",
     "{{ {'a': {}} ~ '{% for a in b %}' }}",
     "{% set ns = namespace(items=1) %}{% set ns.items = [x] %}{{ ns.items }}",
 ];
