@@ -46,7 +46,7 @@ pub use join::JoinSession;
 pub use options::BuilderOptions;
 pub use run_counts::RunCounts;
 pub use session::Session;
-pub(crate) use shortcut::is_plain_chat;
+pub(crate) use shortcut::{MOST_MESSAGES, is_plain_chat};
 pub use text_encoder::TextEncoder;
 
 /// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their

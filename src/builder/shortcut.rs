@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{BuilderOptions, PromptBuilder, Session, Shortcut, ShortcutSource};
-use crate::conversation::{ChatMessage, Content, Conversation, Mode};
+use crate::conversation::{ChatMessage, Content, Conversation, Mode, is_space};
 use crate::dialect::ChatTemplate;
 use crate::error::{ErrorKind, Result};
 use crate::render::Renderer;
@@ -15,6 +15,8 @@ use crate::tokenizer::Tokenizer;
 
 /// One in this many prompts is built both ways and compared.
 const COMPARED: u64 = 256;
+/// How many messages a chat has for which a shortcut is taken, at most.
+pub(crate) const MOST_MESSAGES: usize = 64;
 
 impl Shortcut {
     /// For a builder that may have one.
@@ -71,7 +73,8 @@ impl Session {
             return Ok(false);
         }
         let needs_template = detail.needs_origins() || self.builder.continue_final_message;
-        if needs_template || !is_plain_chat(conversation, self.builder.mode(), sought) {
+        let is_plain = |text: &str| has_plain_ends(text) && !sought.is_match(text);
+        if needs_template || !is_plain_chat(conversation, self.builder.mode(), is_plain) {
             return Ok(false);
         }
         let is_compared = shortcut.is_compared();
@@ -95,9 +98,9 @@ impl Session {
     }
 }
 
-/// Whether a conversation is like those that imported templates are verified on: perhaps a system message, then questions
-/// and answers by turns, of text alone, with nothing that a template looks for.
-pub(crate) fn is_plain_chat(conversation: &Conversation, mode: Mode, sought: &AhoCorasick) -> bool {
+/// Whether a conversation is like those that shortcuts are verified on: perhaps a system message, then questions and
+/// answers by turns, not too many, of text alone that is like this.
+pub(crate) fn is_plain_chat(conversation: &Conversation, mode: Mode, is_plain: impl Fn(&str) -> bool) -> bool {
     let messages = match conversation {
         Conversation::Messages(messages) => messages,
         Conversation::Chat(chat) if chat.is_bare() => &chat.messages,
@@ -105,7 +108,7 @@ pub(crate) fn is_plain_chat(conversation: &Conversation, mode: Mode, sought: &Ah
     };
     let is_text = |message: &ChatMessage| {
         message.others.is_empty()
-            && matches!(&message.content, Content::Text(text) if !sought.is_match(text) && !ChatTemplate::has_marks(text))
+            && matches!(&message.content, Content::Text(text) if is_plain(text) && !ChatTemplate::has_marks(text))
     };
     let turns = match &messages[..] {
         [system, turns @ ..] if system.role == "system" => turns,
@@ -114,11 +117,56 @@ pub(crate) fn is_plain_chat(conversation: &Conversation, mode: Mode, sought: &Ah
     let speakers = ["user", "assistant"].into_iter().cycle();
     let by_turns = turns.iter().zip(speakers).all(|(message, speaker)| message.role == speaker);
     let ends_well = mode == Mode::Score || turns.len() % 2 == 1;
-    !turns.is_empty() && by_turns && ends_well && messages.iter().all(is_text)
+    let is_short = !turns.is_empty() && messages.len() <= MOST_MESSAGES;
+    is_short && by_turns && ends_well && messages.iter().all(is_text)
+}
+
+/// Whether a text is not blank and has at each end no white space, or blanks alone, or line ends alone: a strip takes all
+/// of these or none, whichever characters it strips.
+fn has_plain_ends(text: &str) -> bool {
+    let is_seen = |c: char| !is_space(c);
+    let is_plain = |is: &dyn Fn(char) -> bool| [' ', '\n'].into_iter().any(is);
+    is_plain(&|blank| text.trim_start_matches(blank).starts_with(is_seen))
+        && is_plain(&|blank| text.trim_end_matches(blank).ends_with(is_seen))
 }
 
 impl fmt::Debug for Shortcut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shortcut").field("is_set", &self.builder.get().is_some()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::dialect::Model;
+
+    #[test]
+    fn a_difference_is_an_error_and_ends_the_shortcut() {
+        let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+        let builder = |source: &str| {
+            let model = Model::from(ChatTemplate::new("mine", source));
+            PromptBuilder::new(&model, Arc::clone(&tokenizer), &BuilderOptions::default()).expect("it fits")
+        };
+        let (fast, rendered) = (builder("{{ messages[0].content }}"), builder("{{ messages[0].content }}"));
+        fast.set_shortcut(builder("{{ messages[0].content }}!"), AhoCorasick::new(["x"]).expect("it is one text"));
+        let said = |text: &str| [("user", text)].into_iter().collect::<Conversation>();
+        assert_eq!(fast.build(&said("axe")).ok(), rendered.build(&said("axe")).ok());
+        // The first prompt is compared.
+        let error = fast.build(&said("Hi")).expect_err("the ids differ").to_string();
+        assert!(error.contains("gives other ids for this conversation") && error.contains("always_render"), "{error}");
+        assert_eq!(fast.build(&said("Hi")).ok(), rendered.build(&said("Hi")).ok());
+    }
+
+    #[test]
+    fn plain_ends_have_one_kind_of_white_space() {
+        for text in ["a", " a", "a\n\n", "\n\na  ", "a \t\n b"] {
+            assert!(has_plain_ends(text), "{text:?}");
+        }
+        for text in ["", " ", "\n", " \na", "a\n ", "\ta", "a\u{a0}", "\u{3000}a", "a\u{1c}", "\r\na", " \u{2028}a"] {
+            assert!(!has_plain_ends(text), "{text:?}");
+        }
     }
 }

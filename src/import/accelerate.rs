@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use aho_corasick::AhoCorasick;
 
-use crate::builder::{PromptBuilder, is_plain_chat};
-use crate::conversation::Conversation;
-use crate::dialect::{ChatTemplate, ChatTemplateRenderer, Model};
+use crate::builder::{MOST_MESSAGES, PromptBuilder, is_plain_chat};
+use crate::conversation::{Conversation, is_space};
+use crate::dialect::{ChatTemplateRenderer, Model};
+use crate::import::fit::THOUGHTS_END;
 use crate::import::imported::import_by;
-use crate::import::unusual::unusual;
+use crate::import::unusual::chat;
 use crate::import::verify::{Theirs, Verifier};
 use crate::import::{ContentKind, Imported};
 
@@ -17,15 +18,15 @@ pub const WORTH_ACCELERATING: usize = 1000;
 
 /// Makes a meta template of the chat template of a builder, and lets the builder and all its clones use that from now
 /// on, if it gave the same ids for all generated conversations that it would be used for. Returns whether it does. Among
-/// these are chats and contents around each number in the template's code, such as that of `messages[-20:]`.
+/// these are chats of each length.
 ///
-/// It does so only for a template that is known to depend on contents in few ways: on whether they are empty, and on
+/// It does so only for a template that is known to depend on contents in few ways: on whether they are blank, and on
 /// whether they have a text that stands in its code, such as `</think>`. It may also strip their ends.
 ///
-/// The meta template is used for plain chats: perhaps a system message, then questions and answers by turns, of text
-/// without anything that the template looks for. One in 256 such prompts is built both ways and
-/// compared; a difference is an error, after which the chat template renders all prompts. All others are rendered by
-/// the chat template, as are those whose spans are recorded.
+/// The meta template is used for plain chats: perhaps a system message, then questions and answers by turns, at most 64
+/// messages, of text that is not blank, without anything that the template looks for. One in 256 such prompts is built
+/// both ways and compared; a difference is an error, after which the chat template renders all prompts. All others are
+/// rendered by the chat template, as are those whose spans are recorded.
 /// [`BuilderOptions::always_render`](crate::BuilderOptions::always_render) prevents it.
 ///
 /// ```
@@ -47,10 +48,13 @@ pub fn accelerate(builder: &PromptBuilder) -> bool {
 fn set_shortcut(builder: &PromptBuilder) -> Option<()> {
     let source = builder.shortcut_source()?;
     let renderer = ChatTemplateRenderer::new(&source.template, builder.tokenizer()).ok()?;
-    let sought = AhoCorasick::new(renderer.sought_in_contents()?).ok()?;
-    let is_for_shortcut = |conversation: &Conversation| is_plain_chat(conversation, builder.mode(), &sought);
+    // A meta template may look for the end of thoughts, too.
+    let sought = renderer.sought_in_contents()?.into_iter().chain([THOUGHTS_END.to_owned()]);
+    let sought = AhoCorasick::new(sought).ok()?;
+    let is_plain = |text: &str| !text.trim_matches(is_space).is_empty() && !sought.is_match(text);
+    let is_compared = |conversation: &Conversation| is_plain_chat(conversation, builder.mode(), is_plain);
     let theirs = Theirs::new(builder.clone(), source.options.clone());
-    let verifier = Verifier::new(&source.template, builder.tokenizer(), vec![theirs], &is_for_shortcut);
+    let verifier = Verifier::new(&source.template, builder.tokenizer(), vec![theirs], &is_compared);
     let Imported { model, verified, .. } = import_by(&verifier).ok()?;
     if !verified.is_exact() || verified.tally(ContentKind::Ordinary, builder.mode()).all == 0 {
         return None;
@@ -58,25 +62,30 @@ fn set_shortcut(builder: &PromptBuilder) -> Option<()> {
     let Model { special_tokens, meta_template, .. } = model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
     let shortcut = PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options).ok()?;
-    let is_right = is_right_for_unusual(&shortcut, builder, &source.template, is_for_shortcut);
-    is_right.then(|| builder.set_shortcut(shortcut, sought))
+    is_right_for_all_lengths(&shortcut, builder, &sought).then(|| builder.set_shortcut(shortcut, sought))
 }
 
-/// Whether a shortcut also gives the same ids for what a template may count and test.
-fn is_right_for_unusual(
-    shortcut: &PromptBuilder,
-    builder: &PromptBuilder,
-    template: &ChatTemplate,
-    is_for_shortcut: impl Fn(&Conversation) -> bool,
-) -> bool {
-    let Some(conversations) = unusual(template) else { return false };
+/// Whether a shortcut gives the same prompts for plain chats of each length, with and without a system message. A template
+/// that does not look into contents writes around them, and strips of them, what depends on nothing else; each strip is told
+/// by contents with no white space at their ends, with blanks, and with line ends.
+fn is_right_for_all_lengths(shortcut: &PromptBuilder, builder: &PromptBuilder, sought: &AhoCorasick) -> bool {
     let [mut ours, mut theirs] = [shortcut, builder].map(PromptBuilder::session);
-    conversations.iter().filter(|conversation| is_for_shortcut(conversation)).all(|conversation| {
-        match (ours.build(conversation), theirs.build(conversation)) {
-            (Ok(ours), Ok(theirs)) => ours.input_ids == theirs.input_ids,
-            // What the shortcut refuses, the template is asked for.
-            (Err(_), _) => true,
-            (Ok(_), Err(_)) => false,
-        }
-    })
+    let mut is_right_for = |(around, word): (&str, &str)| {
+        let content = |at: usize| format!("{around}{word}{at}{word}{around}");
+        let chats =
+            (1..=MOST_MESSAGES).flat_map(|count| [false, true].map(|has_system| chat(has_system, count, content)));
+        // A chat is plain whatever the contents, unless the template looks for something in these.
+        !(0..=MOST_MESSAGES).any(|at| sought.is_match(&content(at)))
+            && chats.filter(|chat| is_plain_chat(chat, builder.mode(), |_| true)).all(|chat| {
+                match (ours.build(&chat), theirs.build(&chat)) {
+                    (Ok(ours), Ok(theirs)) => ours == theirs,
+                    // What the shortcut refuses, the template is asked for.
+                    (Err(_), _) => true,
+                    (Ok(_), Err(_)) => false,
+                }
+            })
+    };
+    // What has something that is sought is rendered.
+    is_right_for(("", "Qx"))
+        && [(" ", "Jy"), ("\n", "Vz")].into_iter().all(|of| sought.is_match(of.0) || is_right_for(of))
 }

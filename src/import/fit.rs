@@ -38,7 +38,7 @@ pub(super) fn variants(template: &MetaTemplate, kind: ContentKind) -> Vec<MetaTe
 const MODEL: usize = 1;
 
 /// What ends the thoughts of an answer in nearly all chat templates that know any.
-const THOUGHTS_END: &str = "</think>";
+pub(super) const THOUGHTS_END: &str = "</think>";
 
 /// The template with the role at this place of [`MetaTemplate::roles`] changed.
 fn with_role(template: &MetaTemplate, place: usize, change: &dyn Fn(RoleTemplate) -> RoleTemplate) -> MetaTemplate {

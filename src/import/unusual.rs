@@ -63,7 +63,7 @@ fn leaves(value: &Value, numbers: &mut Vec<usize>, texts: &mut Vec<String>) {
 }
 
 /// A chat by turns of so many messages, which may come after a system message, with this content by place.
-fn chat(has_system: bool, count: usize, content: impl Fn(usize) -> String) -> Conversation {
+pub(super) fn chat(has_system: bool, count: usize, content: impl Fn(usize) -> String) -> Conversation {
     let system = has_system.then(|| ChatMessage::new("system", content(0)));
     let speakers = ["user", "assistant"].into_iter().cycle();
     let turns = speakers.zip(1..=count).map(|(role, at)| ChatMessage::new(role, content(at)));

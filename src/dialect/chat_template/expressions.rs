@@ -136,10 +136,12 @@ impl<'t> Flow<'t> {
                     _ => Err("joins what is no text"),
                 };
             }
-            BinOpKind::Sub | BinOpKind::Rem => return self.are_fixed([left, right], names),
-            BinOpKind::Mul | BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Pow => {
-                return Err("multiplies or divides");
-            }
+            BinOpKind::Sub
+            | BinOpKind::Rem
+            | BinOpKind::Mul
+            | BinOpKind::Div
+            | BinOpKind::FloorDiv
+            | BinOpKind::Pow => return self.are_fixed([left, right], names),
             BinOpKind::Eq => CompareOpKind::Eq,
             BinOpKind::Ne => CompareOpKind::Ne,
             BinOpKind::Lt => CompareOpKind::Lt,

@@ -1,5 +1,5 @@
 //! What a value in a template can tell of contents, for plain chats: a system message perhaps, then questions and answers by
-//! turns, of text alone.
+//! turns, of text alone that is not blank.
 
 /// How a value depends on the contents of a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

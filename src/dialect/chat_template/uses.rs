@@ -3,6 +3,7 @@
 use minijinja::Value;
 use minijinja::machinery::ast::{CallArg, CompareOpKind, Expr};
 
+use crate::conversation::is_space;
 use crate::dialect::chat_template::expressions::item_of;
 use crate::dialect::chat_template::flow::{Flow, Names, Told};
 use crate::dialect::chat_template::kinds::{Kind, ROLES};
@@ -139,14 +140,13 @@ impl<'t> Flow<'t> {
         }
     }
 
-    /// A text without some characters at its ends. Whether blanks and line ends are left out, any prompt shows; the others
-    /// are sought.
+    /// A text without some characters at its ends. White space is told at the ends of contents; the others are sought.
     fn stripped(&mut self, kind: Kind, of: Arguments<'t>) -> Told<Kind> {
         let Some(first) = of.first() else { return Ok(kind) };
         let characters = constant(Some(first)).ok_or("strips what its code does not tell")?;
         if !characters.is_none() {
             let characters = characters.as_str().ok_or("strips what its code does not tell")?;
-            self.sought.extend(characters.chars().filter(|c| !matches!(c, ' ' | '\n')).map(String::from));
+            self.sought.extend(characters.chars().filter(|c| !is_space(*c)).map(String::from));
         }
         Ok(kind)
     }

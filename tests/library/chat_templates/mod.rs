@@ -36,7 +36,7 @@ pub(crate) fn tests() -> Tests {
         accelerated_builders_give_the_same_ids,
         a_template_that_counts_or_tests_content_is_left_alone,
         what_a_template_looks_for_is_rendered,
-        a_difference_ends_the_build,
+        what_a_shortcut_was_not_compared_on_is_rendered,
         special_tokens_are_those_of_the_tokenizer,
         tools_are_those_that_kimis_tokenizer_gives,
         trusted_content_is_compared_by_itself
@@ -338,7 +338,7 @@ fn a_template_that_counts_or_tests_content_is_left_alone() {
         ("messages[-20:]", "m.content", false),
         ("messages[-keep:]", "m.content", false),
         ("messages", "m.content if loop.index <= 10 else '?'", false),
-        ("messages", "m.content if loop.index0 < 4000 else '?'", false),
+        ("messages", "m.content if loop.index0 < 4000 else '?'", true),
         ("messages", "m.content if messages|length > 12 else m.content ~ '!'", false),
         ("messages", "m.content[:4000]", false),
         ("messages", "m.content if m.content|length > 500 else m.content ~ '!'", false),
@@ -346,6 +346,11 @@ fn a_template_that_counts_or_tests_content_is_left_alone() {
         ("messages", "m.content if not m.content.isupper() else '?'", false),
         ("messages", "m.content if m.content|lower == m.content|upper|lower else '?'", false),
         ("messages", "m.content if (messages|length / 2)|round|int != 5 else '?'", false),
+        ("messages", "m.content if loop.index <= 20 or loop.revindex <= 30 else '?'", false),
+        ("messages", "m.content if messages|length * 2 <= 60 + 60 else '?'", false),
+        ("messages", "m.content if loop.index % 9 or loop.index % 7 else '?'", false),
+        ("messages", "m.content if messages|selectattr('role', 'eq', 'user')|list|length < 30 else '?'", false),
+        ("messages", "m.content if messages|length <= 64 else '?'", true),
         ("messages", "m.content if m.content|int != 42 else '?'", false),
         ("messages", "m.content if m.content not in words else '?'", false),
         ("messages", "m.content if loop.previtem is undefined or loop.previtem.content != m.content else '?'", false),
@@ -413,26 +418,76 @@ fn what_a_template_looks_for_is_rendered() {
     }
 }
 
-fn a_difference_ends_the_build() {
-    // Longer chats than those that the meta template was compared on are written in another way.
-    let source = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 40 + 41 else '?' }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+/// Templates that get a shortcut, or look as if they could, and chats that only the template itself can write.
+fn what_a_shortcut_was_not_compared_on_is_rendered() {
     let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
-    let chat = |turns: usize| -> Conversation {
-        (0..turns).map(|i| (if i % 2 == 0 { "user" } else { "assistant" }, "2")).collect()
+    let cases = [
+        // Strips of more white space than blanks and line ends, or of less than a shortcut strips.
+        (true, "", "{{ m.content }}"),
+        (true, "", "{{ m.content|trim }}"),
+        (true, "", "{{ m.content.strip(' \\t\\n\u{a0}') }}"),
+        (true, "", "{{ m.content|trim(' \\t\\n\u{a0}') }}"),
+        (false, "", "{{ m.content.strip(' \\t\\n\\r') }}"),
+        (true, "", "{{ m.content.lstrip() }}"),
+        (true, "", "{{ m.content.replace('\\t', '    ').strip(' \\n') }}"),
+        (false, "", "{{ m.content.strip('\\n').strip(' ').strip('\\n') }}"),
+        (false, "", "{{ m.content.strip('\\n') }}"),
+        (false, "", "{{ m.content.rstrip(' ') }}"),
+        // Longer chats.
+        (true, "", "{% if loop.index <= 20 or loop.revindex <= 50 %}{{ m.content }}{% endif %}"),
+        (true, "", "{{ m.content }}{% if loop.index % 9 == 0 and loop.index % 8 == 0 %}!{% endif %}"),
+        (true, "{% if messages|length > 50 + 50 %}!{% endif %}", "{{ m.content }}"),
+        (
+            true,
+            "{% if messages|selectattr('role', 'equalto', 'user')|list|length > 40 %}!{% endif %}",
+            "{{ m.content }}",
+        ),
+        // Empty contents, alone and together.
+        (true, "", "{% if loop.previtem and not loop.previtem.content and not m.content %}!{% endif %}{{ m.content }}"),
+        (
+            true,
+            "{% if messages|length > 2 and not messages[0].content and not messages[2].content %}!{% endif %}",
+            "{{ m.content }}",
+        ),
+        (true, "", "{% if m.content|trim %}{{ m.content }}{% else %}!{% endif %}"),
+    ];
+    let contents: [&[&str]; 13] = [
+        &["\u{3000}日本"],
+        &["\tHi\t"],
+        &["\u{a0}x\u{1c}"],
+        &[" x "],
+        &["\nx\n"],
+        &[" \n x", "x \n", "x\n \n "],
+        &["\n \n x"],
+        &[""],
+        &[" \n"],
+        &["", "", "x"],
+        &["", "a", ""],
+        &["turn off"],
+        &["a\tb"],
+    ];
+    let chat = |contents: &[&str]| -> Conversation {
+        ["user", "assistant"].into_iter().cycle().zip(contents).map(|(role, content)| (role, *content)).collect()
     };
-    let builder = |always_render| {
-        let options = BuilderOptions { always_render, ..BuilderOptions::default() };
-        let model = Model::from(ChatTemplate::new("long", source));
-        PromptBuilder::new(&model, Arc::clone(&tokenizer), &options).expect("it fits")
-    };
-    let fast = builder(false);
-    assert!(accelerate(&fast));
-    // The first prompt is compared.
-    let error = fast.build(&chat(91)).expect_err("the ids differ").to_string();
-    assert!(error.contains("gives other ids for this conversation") && error.contains("always_render"), "{error}");
-    let rendered = builder(true).build(&chat(91)).expect("the template takes it");
-    // The meta template is not used any more.
-    assert_eq!(fast.build(&chat(91)).expect("the template takes it"), rendered);
+    let long = [63, 65, 71, 73, 81, 101].map(|messages| vec!["x"; messages]);
+    let chats: Vec<_> = contents.into_iter().chain(long.iter().map(Vec::as_slice)).map(chat).collect();
+    for (is_accelerated, before, content) in cases {
+        let source = format!(
+            "{before}{{% for m in messages %}}<|im_start|>{{{{ m.role }}}}\n{content}<|im_end|>\n{{% endfor %}}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
+        );
+        let model = Model::from(ChatTemplate::new("mine", &source));
+        let [fast, rendered] = [false, true].map(|always_render| {
+            let options = BuilderOptions { always_render, ..BuilderOptions::default() };
+            PromptBuilder::new(&model, Arc::clone(&tokenizer), &options).expect("it fits")
+        });
+        assert_eq!(accelerate(&fast), is_accelerated, "{source}");
+        // The first prompt would be compared.
+        fast.build(&Conversation::from([("user", "Hi!")])).expect("it is a chat");
+        for chat in &chats {
+            let [fast, rendered] = [&fast, &rendered].map(|builder| builder.build(chat).expect("it is a chat"));
+            assert_eq!(fast, rendered, "{source}: {chat:?}");
+        }
+    }
 }
 
 /// Its `apply_chat_template` sorts the keys of tools, and for newer models gives them as TypeScript, too.
