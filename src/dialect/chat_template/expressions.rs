@@ -4,7 +4,7 @@ use minijinja::machinery::ast::{
     BinOp, BinOpKind, Call, CallArg, CallType, CompareOpKind, Expr, Map, Test, UnaryOpKind,
 };
 
-use crate::dialect::chat_template::flow::{CALLER, Flow, Names, Told};
+use crate::dialect::chat_template::flow::{CALLER, FUNCTIONS, Flow, Names, Told};
 use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::kinds::Kind;
 
@@ -293,11 +293,7 @@ impl<'t> Flow<'t> {
             return Ok(Kind::Namespace);
         }
         let is_fixed = arguments.iter().all(|(_, kind)| kind.is_fixed()) && given.is_none();
-        if is_fixed && self.variable(name, names)?.is_fixed() {
-            Ok(Kind::Fixed)
-        } else {
-            Err("calls an unknown function")
-        }
+        if is_fixed && FUNCTIONS.contains(&name) { Ok(Kind::Fixed) } else { Err("calls an unknown function") }
     }
 
     /// What a filter makes of a value.

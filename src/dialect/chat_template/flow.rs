@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use minijinja::machinery::ast::{Expr, ForLoop, IfCond, Macro, SetBlock, Stmt};
 use minijinja::machinery::parse;
 
-use crate::dialect::chat_template::environment::syntax;
+use crate::dialect::chat_template::environment::{TELLS_TIME, syntax};
 use crate::dialect::chat_template::for_minijinja::prepared;
 use crate::dialect::chat_template::kinds::{Kind, Written, written_after, written_by_either, written_often};
 
@@ -44,14 +44,15 @@ pub(super) struct Flow<'t> {
     attributes: BTreeMap<&'t str, Kind>,
     /// What any variable of a name has been.
     variables: BTreeMap<&'t str, Kind>,
-    /// What the macros give.
-    given: BTreeMap<&'t str, Kind>,
-    /// The macros that were called with nothing of contents.
-    called: BTreeSet<&'t str>,
-    /// The macros that are being run.
-    running: Vec<&'t str>,
+    /// What calls of macros give.
+    given: BTreeMap<MacroCall<'t>, Kind>,
+    /// Those that were followed in this round.
+    called: BTreeSet<MacroCall<'t>>,
     is_settled: bool,
 }
+
+/// The name of a macro, and the variables that it is called with.
+type MacroCall<'t> = (&'t str, BTreeMap<&'t str, Kind>);
 
 /// The variables that are set at a place.
 #[derive(Default, Clone, PartialEq)]
@@ -64,22 +65,21 @@ pub(super) struct Names<'t> {
 pub(super) const MESSAGES: &str = "messages";
 /// What a call block gives to the macro that it calls.
 pub(super) const CALLER: &str = "caller";
+/// What templates call beside their own macros.
+pub(super) const FUNCTIONS: [&str; 6] = [CALLER, "dict", "namespace", "raise_exception", "range", TELLS_TIME];
 
-/// How deep macros call each other, at most.
-const MOST_NESTED: usize = 12;
+/// How many calls of macros are followed, at most.
+const MOST_CALLS: usize = 24;
 
 impl<'t> Flow<'t> {
     fn find_macros(&mut self, block: &'t [Stmt<'t>]) -> Told<()> {
         for statement in block {
-            match statement {
-                Stmt::Macro(declared) if self.macros.insert(declared.name, declared).is_some() => {
-                    return Err("has two macros of one name");
-                }
-                Stmt::IfCond(of) => self.find_macros(&of.true_body).and_then(|()| self.find_macros(&of.false_body))?,
-                Stmt::ForLoop(of) => self.find_macros(&of.body)?,
-                Stmt::WithBlock(of) => self.find_macros(&of.body)?,
-                _ => {}
+            if let Stmt::Macro(declared) = statement
+                && (FUNCTIONS.contains(&declared.name) || self.macros.insert(declared.name, declared).is_some())
+            {
+                return Err("has two macros of one name");
             }
+            blocks_in(statement).into_iter().try_for_each(|block| self.find_macros(block))?;
         }
         Ok(())
     }
@@ -136,6 +136,14 @@ impl<'t> Flow<'t> {
         block.iter().try_fold(None, |written, statement| Ok(written_after(written, self.statement(statement, names)?)))
     }
 
+    /// A block that may have a scope of its own: what it sets may be set after it.
+    fn inner_block(&mut self, block: &'t [Stmt<'t>], names: &mut Names<'t>) -> Told<Written> {
+        let mut inner = names.clone();
+        let written = self.block(block, &mut inner)?;
+        *names = Self::either(names, &inner);
+        Ok(written)
+    }
+
     fn statement(&mut self, statement: &'t Stmt<'t>, names: &mut Names<'t>) -> Told<Written> {
         match statement {
             Stmt::EmitRaw(text) => Ok((!text.raw.is_empty()).then_some(Kind::Fixed)),
@@ -160,7 +168,7 @@ impl<'t> Flow<'t> {
                 self.block(&with.body, &mut inner)
             }
             Stmt::FilterBlock(block) => {
-                let kind = self.block(&block.body, &mut names.clone())?.unwrap_or(Kind::Fixed);
+                let kind = self.inner_block(&block.body, names)?.unwrap_or(Kind::Fixed);
                 self.filtered(kind, &block.filter, names).map(Some)
             }
             Stmt::CallBlock(block) if block.macro_decl.args.is_empty() => {
@@ -202,14 +210,14 @@ impl<'t> Flow<'t> {
         loop {
             let mut inner = before.clone();
             self.assign(&over.target, item, &mut inner)?;
-            inner.kinds.insert("loop", of_loop);
+            self.set("loop", of_loop, &mut inner);
             if let Some(condition) = &over.filter_expr {
                 self.truth(condition, &mut inner)?;
             }
             let written = written_often(self.block(&over.body, &mut inner)?);
             let after = Self::either(&before, &inner);
             if after == before {
-                let otherwise = self.block(&over.else_body, &mut names.clone())?;
+                let otherwise = self.inner_block(&over.else_body, names)?;
                 return Ok(written_by_either(written, otherwise));
             }
             before = after;
@@ -217,7 +225,7 @@ impl<'t> Flow<'t> {
     }
 
     fn set_block(&mut self, set: &'t SetBlock<'t>, names: &mut Names<'t>) -> Told<()> {
-        let mut kind = self.block(&set.body, &mut names.clone())?.unwrap_or(Kind::Fixed);
+        let mut kind = self.inner_block(&set.body, names)?.unwrap_or(Kind::Fixed);
         if let Some(filter) = &set.filter {
             kind = self.filtered(kind, filter, names)?;
         }
@@ -255,15 +263,6 @@ impl<'t> Flow<'t> {
         if placed.len() > called.args.len() || self.variables.contains_key(called.name) {
             return Err("calls a macro in another way than it is declared");
         }
-        let mut kinds = placed.iter().copied().chain(named.iter().map(|(_, kind)| *kind)).chain(given_by_caller);
-        let is_fixed = kinds.all(Kind::is_fixed);
-        let is_running = self.running.contains(&called.name);
-        if is_running && !is_fixed || self.running.len() > MOST_NESTED {
-            return Err("gives contents to a macro within itself");
-        }
-        if is_running || is_fixed && !self.called.insert(called.name) {
-            return Ok(self.given.get(called.name).copied().unwrap_or(Kind::Fixed));
-        }
         let mut names = Names { is_in_macro: true, ..Names::default() };
         let first_default = called.args.len() - called.defaults.len();
         for (at, argument) in called.args.iter().enumerate() {
@@ -275,14 +274,22 @@ impl<'t> Flow<'t> {
                 (None, Some(default)) => self.kind(default, &mut names)?,
                 (None, None) => Kind::Fixed,
             };
-            self.set(argument.id, kind, &mut names);
+            // Calls with other values of the same kind go the same ways.
+            self.set(argument.id, if kind.is_fixed() { Kind::Fixed } else { kind }, &mut names);
         }
-        names.kinds.extend(given_by_caller.map(|kind| (CALLER, kind)));
-        self.running.push(called.name);
-        let written = self.block(&called.body, &mut names);
-        self.running.pop();
-        let given = written?.unwrap_or(Kind::Fixed);
-        self.is_settled &= !note(&mut self.given, called.name, given);
+        if let Some(kind) = given_by_caller {
+            self.set(CALLER, kind, &mut names);
+        }
+        let call = (called.name, names.kinds.clone());
+        // What a call within itself gives is known in the next round.
+        if !self.called.insert(call.clone()) {
+            return Ok(self.given.get(&call).copied().unwrap_or(Kind::Fixed));
+        }
+        if self.called.len() > MOST_CALLS {
+            return Err("calls macros in many ways");
+        }
+        let given = self.block(&called.body, &mut names)?.unwrap_or(Kind::Fixed);
+        self.is_settled &= !note(&mut self.given, call, given);
         Ok(given)
     }
 
@@ -302,11 +309,26 @@ fn given(name: &str) -> Kind {
 }
 
 /// Adds to what is known under a name. Returns whether that is something new.
-fn note<'t>(known: &mut BTreeMap<&'t str, Kind>, name: &'t str, kind: Kind) -> bool {
-    let before = known.get(name).copied();
+fn note<N: Ord>(known: &mut BTreeMap<N, Kind>, name: N, kind: Kind) -> bool {
+    let before = known.get(&name).copied();
     let after = before.map_or(kind, |before| before.or(kind));
     known.insert(name, after);
     before != Some(after)
+}
+
+/// The blocks that a statement has.
+fn blocks_in<'t>(statement: &'t Stmt<'t>) -> Vec<&'t [Stmt<'t>]> {
+    match statement {
+        Stmt::IfCond(of) => vec![&of.true_body, &of.false_body],
+        Stmt::ForLoop(of) => vec![&of.body, &of.else_body],
+        Stmt::WithBlock(of) => vec![&of.body],
+        Stmt::SetBlock(of) => vec![&of.body],
+        Stmt::FilterBlock(of) => vec![&of.body],
+        Stmt::CallBlock(of) => vec![&of.macro_decl.body],
+        Stmt::Macro(of) => vec![&of.body],
+        // Others have none, or are not told.
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -387,6 +409,7 @@ mod tests {
              {% for m in messages %}{% set c = f(m.content)|trim %}{% if c.startswith('<x>') %}{{ c }}{% endif %}{% endfor %}",
             "{% macro f(t) %}{% for x in t %}{{ f(x.items) }}{% endfor %}{% endmacro %}{{ f(tools) }}",
             "{% macro f() %}<{{ caller() }}>{% endmacro %}{% call f() %}{{ messages[0].content }}{% endcall %}",
+            "{% macro f(c) %}{{ c ~ f(c) }}{% endmacro %}{{ f(messages[0].content) }}",
             "{% if messages|length * 2 > range(9)|length // 2 %}!{% endif %}{{ messages[0].content }}",
         ] {
             assert!(sought(source).is_ok(), "{source}: {:?}", sought(source));
@@ -435,6 +458,9 @@ mod tests {
             ("m.content|int > 4", "filters contents"),
             ("m.content|upper", "filters contents"),
             ("m.content|list", "filters contents"),
+            ("(m.content|default)[0] == 'q'", "takes a character of a content"),
+            ("(m.name|default) is defined and m.content[0] == 'q'", "takes a character of a content"),
+            ("(m.name|d(boolean=true, default_value=m.content))[0] == 'q'", "takes a character of a content"),
             ("'%s'|format(m.content)", "gives contents to a filter"),
             ("'%s' % m.content", "works something out of contents"),
             ("m.content is eq 'ping'", "tests a content"),
@@ -444,6 +470,7 @@ mod tests {
             ("messages|groupby('content')", "filters contents"),
             ("loop.changed(m.content)", "gives contents to a method"),
             ("range(m.content|length)", "calls an unknown function"),
+            ("f(m.role)", "calls an unknown function"),
             ("dict(a=m.content)", "calls an unknown function"),
             ("{'a': m.content}", "makes a dictionary of contents"),
         ] {
@@ -465,7 +492,7 @@ mod tests {
             ),
             ("{% macro f(c) %}{% if c == k %}!{% endif %}{% endmacro %}{{ f(m.content) }}", not_told),
             ("{% macro f(c) %}{{ g(c) }}{% endmacro %}{{ f(m.content) }}", "calls an unknown function"),
-            ("{% macro f(c) %}{{ f(c) }}{% endmacro %}{{ f(m.content) }}", "gives contents to a macro within itself"),
+            ("{% macro range() %}!{% endmacro %}{{ range() }}", "has two macros of one name"),
             (
                 "{% macro f() %}{{ messages[0].content }}{% endmacro %}{% set g = f %}{{ g() }}",
                 "takes a macro for a value",
@@ -481,5 +508,33 @@ mod tests {
         ] {
             assert_eq!(sought(&for_each(of)), Err(expected), "{of}");
         }
+    }
+
+    /// Wherever a macro stands, and whichever call comes first.
+    #[test]
+    fn all_that_macros_may_do_is_followed() {
+        for source in [
+            "{% macro f(x) %}{% if x %}LOOK{% endif %}{% endmacro %}{{ f(tools) ~ f(true) }}",
+            "{% macro f(x) %}{% if x %}LOOK{% endif %}{% endmacro %}{{ f() ~ f(messages[0].role) }}",
+            "{% macro f(x) %}{% if x is string and x %}{{ f(1) }}{% else %}LOOK{% endif %}{% endmacro %}{{ f(messages[0].content) }}",
+            "{% macro o() %}{% macro f() %}LOOK{% endmacro %}{{ f() }}{% endmacro %}{{ o() }}",
+            "{% macro o() %}{% macro f() %}LOOK{% endmacro %}{% set g = f %}{{ g() }}{% endmacro %}{{ o() }}",
+            "{% set x %}{% macro f() %}LOOK{% endmacro %}{{ f() }}{% endset %}{{ x }}",
+            "{% filter trim %}{% macro f() %}LOOK{% endmacro %}{{ f() }}{% endfilter %}",
+            "{% for x in [] %}{% else %}{% macro f() %}LOOK{% endmacro %}{{ f() }}{% endfor %}",
+            "{% macro o() %}{{ caller() }}{% endmacro %}{% call o() %}{% macro f() %}LOOK{% endmacro %}{{ f() }}{% endcall %}",
+            "{% macro o(a) %}{% if a %}{{ caller() }}{% endif %}{% endmacro %}{% call o(none) %}x{% endcall %}{% call o(1) %}LOOK{% endcall %}",
+            "{% macro raise_exception() %}LOOK{% endmacro %}{{ raise_exception() }}",
+            "{% for m in messages %}{% macro f() %}{% if loop.previtem.content.split()[1] == 'off' %}!{% endif %}{% endmacro %}{{ f() }}{% endfor %}",
+            // What is set in these blocks may be set behind them.
+            "{% set x %}{% set y = messages[-1].content %}{% endset %}{% if y.split()[1] == 'off' %}!{% endif %}",
+            "{% filter trim %}{% set y = messages[-1].content %}{% endfilter %}{% if y.split()[1] == 'off' %}!{% endif %}",
+            "{% for x in [] %}{% else %}{% set y = messages[-1].content %}{% endfor %}{% if y.split()[1] == 'off' %}!{% endif %}",
+        ] {
+            let source = source.replace("LOOK", "{% if messages[-1].content.split()[1] == 'off' %}!{% endif %}");
+            assert!(sought(&source).is_err(), "{source}");
+        }
+        let calls: String = (0..30).map(|i| format!("{{% macro f{i}() %}}!{{% endmacro %}}{{{{ f{i}() }}}}")).collect();
+        assert_eq!(sought(&calls), Err("calls macros in many ways"));
     }
 }

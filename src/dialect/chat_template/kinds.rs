@@ -2,7 +2,7 @@
 //! turns, of text alone that is not blank.
 
 /// How a value depends on the contents of a chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// Not at all: it follows from the template, the roles and the number of messages.
     Fixed,

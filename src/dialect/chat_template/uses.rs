@@ -77,12 +77,11 @@ impl<'t> Flow<'t> {
     /// What a filter makes of a value.
     pub(super) fn made_by(&mut self, kind: Kind, name: &str, of: Arguments<'t>, names: &mut Names<'t>) -> Told<Kind> {
         let arguments = self.arguments(of, names)?;
-        let first = arguments.first().map(|(_, kind)| *kind);
         let is_fixed = arguments.iter().all(|(_, kind)| kind.is_fixed());
         match (kind, name) {
             (Kind::Any, _) => Err("filters one of several values"),
-            (Kind::Undefined, "default" | "d") => Ok(first.unwrap_or(Kind::Fixed)),
-            (kind, "default" | "d") => Ok(first.map_or(Kind::Fixed, |first| kind.or(first))),
+            (Kind::Undefined, "default" | "d") if arguments.is_empty() => Ok(Kind::Fixed),
+            (kind, "default" | "d") => Ok(arguments.iter().fold(kind, |kind, (_, argument)| kind.or(*argument))),
             _ if !is_fixed => Err("gives contents to a filter"),
             (kind, _) if kind.is_fixed() => Ok(Kind::Fixed),
             (Kind::Content | Kind::Text | Kind::Joined, "string" | "safe") => Ok(kind),

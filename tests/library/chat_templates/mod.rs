@@ -421,6 +421,7 @@ fn what_a_template_looks_for_is_rendered() {
 /// Templates that get a shortcut, or look as if they could, and chats that only the template itself can write.
 fn what_a_shortcut_was_not_compared_on_is_rendered() {
     let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+    let flag = "{% macro flag(x) %}{% if x %}{% if messages[-1].content.split()[1] == 'off' %}OFF{% endif %}{% endif %}{% endmacro %}{{ flag(tools) ~ flag(true) }}";
     let cases = [
         // Strips of more white space than blanks and line ends, or of less than a shortcut strips.
         (true, "", "{{ m.content }}"),
@@ -450,6 +451,8 @@ fn what_a_shortcut_was_not_compared_on_is_rendered() {
             "{{ m.content }}",
         ),
         (true, "", "{% if m.content|trim %}{{ m.content }}{% else %}!{% endif %}"),
+        // Not all calls of a macro are the same.
+        (false, flag, "{{ m.content }}"),
     ];
     let contents: [&[&str]; 13] = [
         &["\u{3000}日本"],
