@@ -56,7 +56,8 @@ fn other(args: &DiffArgs, tokenizer: &str) -> Result<Model> {
 
 fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<()> {
     if args.inputs.is_empty() {
-        diff.see_generated(usize::MAX, models.iter().filter_map(|model| model.chat_template.as_ref()));
+        let templates = models.iter().filter_map(|model| model.chat_template.as_ref());
+        diff.see_generated(usize::MAX, templates, || true);
         return Ok(());
     }
     let inputs = Source::find(&args.inputs)?.open(Shape::default())?;

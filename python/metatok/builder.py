@@ -75,8 +75,11 @@ class PromptBuilder(Building):
     ) -> None:
         if model is not None and meta_template is not None:
             raise _two_templates("model", "meta_template")
+        what = "meta_template"
         if isinstance(model, Mapping):
-            model, meta_template = None, model
+            if isinstance(model.get("type"), type):
+                raise TypeError("model: its type is a class, as OpenCompass loads it; metatok.opencompass.prompt_builder reads it")
+            what, model, meta_template = "model", None, model
         elif meta_template is not None and (chat_template or conversation_template):
             raise _two_templates("meta_template", "chat_template" if chat_template else "conversation_template")
         if chat_template is not None and conversation_template is not None:
@@ -96,7 +99,7 @@ class PromptBuilder(Building):
             template = *chat_template_of(tokenizer), True
         self._core = _metatok.Builder.open(
             None if model is None else os.fspath(model),
-            None if meta_template is None else _json.text(meta_template, "meta_template"),
+            None if meta_template is None else _json.text(meta_template, what),
             loaded,
             template,
             None if conversation_template is None else os.fspath(conversation_template),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -130,18 +131,20 @@ class Prompt:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Prompt({len(self)} tokens)"
+        return f"Prompt({len(self)} token{'' if len(self) == 1 else 's'})"
 
-    def _repr_html_(self) -> str | None:
-        """The page of :meth:`PromptBuilder.view`, if its conversation is still the same."""
-        if self._said is None:
-            return None
-        try:
-            view = View(self._builder, self._messages)
-        except InputError:
-            # Answers of a dialogue that are ids have no text to be viewed.
-            return None
-        return view._repr_html_() if view._core.input_ids == self.tolist() else None
+    def _repr_html_(self) -> str:
+        """The page of :meth:`PromptBuilder.view`; only the text if something was dropped, or the conversation is not known."""
+        if self._said is not None:
+            try:
+                view = View(self._builder, self._messages)
+            except InputError:
+                # Answers of a dialogue that are ids have no text to be viewed.
+                view = None
+            if view is not None and view._core.input_ids == self.tolist():
+                return view._repr_html_()
+        text = self._builder.tokenizer.decode(self.tolist(), skip_special_tokens=False)
+        return f"<p>{html.escape(repr(self))}</p><pre>{html.escape(text)}</pre>"
 
     @property
     def _messages(self) -> object:

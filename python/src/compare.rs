@@ -33,9 +33,10 @@ pub(crate) fn check<'py>(
     for (i, object) in conversations.try_iter()?.enumerate() {
         let place = Place::Conversation(i).to_string();
         match reader.try_object(&object?, &place).map_err(|error| many::at(py, error, i))? {
-            Ok(said) => checker.see(&said.conversation, &place),
+            Ok(said) => py.detach(|| checker.see(&said.conversation, &place)),
             Err(error) => checker.see_refused(error, &place),
         }
+        py.check_signals()?;
     }
     let findings = py.detach(|| checker.finish()).or_raise(py)?;
     data(py, &findings)
@@ -53,20 +54,21 @@ pub(crate) fn diff<'py>(
     match conversations {
         Some(conversations) => {
             let mut reader = Reader::of_records(&ours.shared.builder, diff.record_reader(InputFormat::Auto));
-            let said = conversations.try_iter()?.enumerate().map(|(i, object)| {
-                let said = reader.object(&object?, Place::Conversation(i));
-                Ok(said.map_err(|error| many::at(py, error, i))?.conversation)
-            });
-            let said = said.collect::<PyResult<Vec<_>>>()?;
-            py.detach(|| {
-                for (i, said) in said.iter().enumerate() {
-                    diff.see(said, Place::Conversation(i));
-                }
-            });
+            for (i, object) in conversations.try_iter()?.enumerate() {
+                let said = reader.object(&object?, Place::Conversation(i)).map_err(|error| many::at(py, error, i))?;
+                py.detach(|| diff.see(&said.conversation, Place::Conversation(i)));
+                py.check_signals()?;
+            }
         }
         None => {
             let templates = [ours, theirs].into_iter().filter_map(|builder| builder.model.chat_template.as_ref());
-            py.detach(|| diff.see_generated(usize::MAX, templates));
+            let mut asked = Ok(());
+            let goes_on = || {
+                asked = Python::attach(|py| py.check_signals());
+                asked.is_ok()
+            };
+            py.detach(|| diff.see_generated(usize::MAX, templates, goes_on));
+            asked?;
         }
     }
     data(py, &diff)

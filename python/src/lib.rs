@@ -27,6 +27,7 @@ mod task;
 mod tokenizer;
 mod view;
 
+use numpy::PyArray1;
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
@@ -58,6 +59,8 @@ mod _metatok {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // NumPy's functions are found at their first use, which a signal that waits for Python would turn into a panic.
+        PyArray1::<u32>::zeros(module.py(), 0, false);
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -25,13 +25,13 @@ impl View {
     }
 
     /// A page of HTML that needs nothing else.
-    fn html(&self) -> String {
-        self.view.html()
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| self.view.html())
     }
 
     /// For a terminal.
-    fn terminal(&self, width: usize, colour: bool, ids: bool) -> String {
-        self.view.terminal(TerminalOptions { width, colour, ids })
+    fn terminal(&self, py: Python<'_>, width: usize, colour: bool, ids: bool) -> String {
+        py.detach(|| self.view.terminal(TerminalOptions { width, colour, ids }))
     }
 
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

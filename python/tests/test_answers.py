@@ -90,7 +90,11 @@ def test_views_are_pages(builder: PromptBuilder) -> None:
     assert builder.view(said).data["tokens"][0]["id"] == 1051
     # It is no longer what was built.
     said[0]["content"] = "Hello!"
-    assert prompt._repr_html_() is None
+    assert prompt._repr_html_() == (
+        "<p>Prompt(20 tokens)</p><pre>&lt;|im_start|&gt;user\n&lt;b&gt;Hi!&lt;/b&gt;&lt;|im_end|&gt;\n&lt;|im_start|&gt;assistant\n</pre>"
+    )
+    cut = builder.build("And which planet has rings?", max_seq_len=3, truncation="left")
+    assert cut._repr_html_() == "<p>Prompt(3 tokens)</p><pre>ings?</pre>"
 
 
 def test_checks_and_differences(builder: PromptBuilder) -> None:
@@ -125,6 +129,6 @@ def test_a_dialogue_takes_what_is_behind_a_stop_and_its_prompts_are_shown_if_the
         dialogues.append(dialogue.next_prompt())
     assert dialogues[0] == dialogues[1] == dialogues[2]
     # The answer is ids, which a page does not take.
-    assert dialogues[0]._repr_html_() is None
+    assert str(dialogues[0]._repr_html_()).startswith("<p>Prompt(")
     with pytest.raises(TypeError):
         builder.complete([1.5])  # type: ignore[list-item]

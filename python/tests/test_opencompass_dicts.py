@@ -62,3 +62,8 @@ def test_lists_of_a_configuration_are_found_by_their_names() -> None:
     assert opencompass.datasets(config) == [{"abbr": "a", "labels": {"0": "A"}}, two]
     name = f"{HuggingFacewithChatTemplate.__module__}.HuggingFacewithChatTemplate"
     assert opencompass.models(config) == [{"type": name, "path": "demo"}]
+
+
+def test_a_dict_with_a_class_is_read_by_its_own_function() -> None:
+    with pytest.raises(TypeError, match="opencompass.prompt_builder"):
+        metatok.PromptBuilder(model())

@@ -72,14 +72,22 @@ def test_the_lock_stays_off_where_there_is_none() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_ends_a_build(threads: int) -> None:
+@pytest.mark.parametrize(
+    "work",
+    [
+        "builder.build_all([chat] * 1000000, threads=1)",
+        "builder.build_all([chat] * 1000000, threads=2)",
+        "builder.check([chat] * 1000000)",
+        "builder.diff(builder, [chat] * 1000000)",
+    ],
+)
+def test_ctrl_c_ends_work(work: str) -> None:
     program = f"""
-        import itertools, metatok
+        import metatok
         chat = [{{"role": "user", "content": "word " * 5000}}]
         builder = metatok.PromptBuilder("demo")
         print("ready", flush=True)
-        builder.build_all([chat] * 1000000, threads={threads})
+        {work}
     """
     with subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -93,6 +101,23 @@ def test_ctrl_c_ends_a_build(threads: int) -> None:
             process.kill()
     assert "KeyboardInterrupt" in error
     assert process.returncode in (1, 130, -signal.SIGINT)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_a_signal_that_waits_for_the_first_ids_is_no_panic() -> None:
+    program = """
+        import signal, metatok
+        def stop(*_): raise KeyboardInterrupt
+        signal.signal(signal.SIGALRM, stop)
+        builder = metatok.PromptBuilder("demo")
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        try:
+            builder.build("word " * 1000000)
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
+    assert done.stdout == "interrupted\n"
 
 
 def test_the_command_line_comes_along() -> None:

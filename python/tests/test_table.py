@@ -34,9 +34,10 @@ def test_the_table_is_that_of_the_command(tmp_path: pathlib.Path) -> None:
 
 def test_check_reads_its_fingerprint(tmp_path: pathlib.Path) -> None:
     shard = tmp_path / "shard.parquet"
-    pq.write_table(Tables({"model": "demo"}).of(pa.table({"id": ["a"], "messages": [HI]})), shard)
+    pq.write_table(Tables({"model": "demo"}).of(pa.table({"id": ["a", "b"], "messages": [HI, HI]})), shard)
     checked = [sys.executable, "-m", "metatok", "check", "--against", str(shard), "-m"]
-    assert subprocess.run([*checked, "demo"]).returncode == 0
+    current = subprocess.run([*checked, "demo"], capture_output=True, text=True, check=True)
+    assert current.stderr.startswith("metatok: 2 prompts, up to date")
     assert subprocess.run([*checked, "chatml", "--tokenizer", "demo"]).returncode == 1
 
 

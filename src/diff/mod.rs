@@ -83,16 +83,24 @@ impl Diff {
 
     /// Compares the prompts of generated conversations, at most `of_each` of each [`ContentKind`]. If none of them differs, those
     /// come next that the chat templates of the two may treat in another way: long chats and contents, around each number
-    /// in their code. There are none of these if the code does not tell which lengths matter.
-    pub fn see_generated<'t>(&mut self, of_each: usize, templates: impl IntoIterator<Item = &'t ChatTemplate>) {
+    /// in their code. There are none of these if the code does not tell which lengths matter. That can take a minute:
+    /// `goes_on` is asked before each, and ends it with `false`.
+    pub fn see_generated<'t>(
+        &mut self,
+        of_each: usize,
+        templates: impl IntoIterator<Item = &'t ChatTemplate>,
+        mut goes_on: impl FnMut() -> bool,
+    ) {
         for kind in ContentKind::ALL {
-            for (i, conversation) in generated(kind, &[]).iter().take(of_each).enumerate() {
+            let conversations = generated(kind, &[]);
+            for (i, conversation) in conversations.iter().take(of_each).enumerate().take_while(|_| goes_on()) {
                 self.see(conversation, format_args!("generated, {}, {i}", kind.name()));
             }
         }
         // They take long, and may find something only where short ones are the same.
         let long = templates.into_iter().take_while(|_| self.different() == 0).filter_map(unusual);
-        for (i, conversation) in long.flatten().collect::<Vec<_>>().iter().enumerate() {
+        let long: Vec<Conversation> = long.flatten().collect();
+        for (i, conversation) in long.iter().enumerate().take_while(|_| goes_on()) {
             self.see(conversation, format_args!("generated, {}, {i}", ContentKind::Long.name()));
         }
     }

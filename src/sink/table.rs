@@ -17,6 +17,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
@@ -196,25 +197,30 @@ fn parquet(
     Ok(file.into_inner()?.flush()?)
 }
 
-/// The metadata of a table, as JSON.
+/// The metadata of a table, as JSON. In Parquet, a part of a larger table does not say how many rows it has; the file does.
 ///
 /// # Errors
 /// [`ErrorKind::Parse`] if it is not such a file.
 pub(crate) fn metadata(format: TableFormat, file: File) -> Result<String> {
     let parse = |name: &str, what: String| ErrorKind::Parse(format!("this is not {name} file: {what}"));
-    let found = match format {
+    let (found, rows) = match format {
         TableFormat::Arrow => {
             let file = FileReader::try_new(BufReader::new(file), None);
             let file = file.map_err(|error| parse("an Arrow", error.to_string()))?;
-            file.schema().metadata().get(METADATA).cloned()
+            (file.schema().metadata().get(METADATA).cloned(), None)
         }
         TableFormat::Parquet => {
             let file = SerializedFileReader::new(file);
             let file = file.map_err(|error| parse("a Parquet", error.to_string()))?;
-            let pairs = file.metadata().file_metadata().key_value_metadata();
-            let pair = pairs.into_iter().flatten().find(|pair| pair.key == METADATA);
-            pair.and_then(|pair| pair.value.clone())
+            let file = file.metadata().file_metadata();
+            let pair = file.key_value_metadata().into_iter().flatten().find(|pair| pair.key == METADATA);
+            (pair.and_then(|pair| pair.value.clone()), Some(file.num_rows()))
         }
     };
-    Ok(found.ok_or_else(not_ours)?)
+    let found = found.ok_or_else(not_ours)?;
+    let origin = serde_json::from_str::<Map<String, Value>>(&found).ok().zip(rows);
+    Ok(origin.map_or(found, |(mut origin, rows)| {
+        origin.entry("rows").or_insert(rows.into());
+        Value::Object(origin).to_string()
+    }))
 }

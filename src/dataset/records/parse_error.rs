@@ -41,7 +41,7 @@ fn message_at(list: &str, error: &serde_json::Error) -> Option<usize> {
     items.iter().position(|item| {
         let end = item.get().as_ptr() as usize + item.get().len() - list.as_ptr() as usize;
         // What an item lacks is found out one byte after it.
-        item.get().starts_with('{') && place <= end + 1
+        place <= end + 1
     })
 }
 
