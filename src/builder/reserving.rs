@@ -38,7 +38,7 @@ pub(super) fn assembler(
         ContentTrust::Trusted => None,
         ContentTrust::Data => Some(tokenizer.finder_without(|token| hidden.contains(token.id))?),
     };
-    // The same holds for a token that a file declares at the id of a single character.
+    // Nor did anybody forge a token that a file declares at the id of a single character.
     let is_written = |id: &TokenId| Some(*id) == unknown || !listed.contains(id) && tokenizer.is_character(*id);
     let reserved = Reserved::new(hidden.iter().filter(|id| !is_written(id)));
     let reserved_entries = Reserved::new(reserved.iter().filter(|id| tokenizer.is_entry(*id)));

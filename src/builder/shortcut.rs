@@ -121,7 +121,7 @@ pub(crate) fn is_plain_chat(conversation: &Conversation, mode: Mode, is_plain: i
     is_short && by_turns && ends_well && messages.iter().all(is_text)
 }
 
-/// Whether a text is not blank and has at each end no white space, or blanks alone, or line ends alone: a strip takes all
+/// Whether a text is not blank and has at each end no white space, or spaces alone, or line ends alone: a strip takes all
 /// of these or none, whichever characters it strips.
 fn has_plain_ends(text: &str) -> bool {
     let is_seen = |c: char| !is_space(c);
