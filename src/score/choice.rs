@@ -96,6 +96,10 @@ static WITHDRAWN: LazyLock<Regex> = LazyLock::new(|| {
 static CONCLUDED: LazyLock<Regex> =
     LazyLock::new(|| insensitive(r"(?:^|[\n;；]|\b(?:so|thus|hence|therefore)\b|所以|因此|故)[^\p{L}\p{N}\n]*$"));
 
+/// Where a base model goes on with a question of its own, as after each example.
+static NEXT_QUESTION: LazyLock<Regex> =
+    LazyLock::new(|| insensitive(r"\n\W*(?:question|q|问题|题目|问)\W*\d*\W*[:：]"));
+
 /// Words that follow a label at the beginning of a sentence, and not the English words `A` and `I`.
 const AFTER_LABEL: &str = "and are as at because but by does due for from has if in is it nor not of on only or \
     since than that therefore though to we when where whereas which while with";
@@ -109,10 +113,17 @@ fn insensitive(pattern: &str) -> Regex {
 
 /// The label that the last announcement means, such as `the answer is`. Without one: the label with which the text begins
 /// or ends; the only one that `is correct`; the only one in the text. None of them if it is doubted, if an alternative or
-/// a list follows it, if it is taken back, or if the text ends with another label.
+/// a list follows it, if it is taken back, or if the text ends with another label. What follows a next question does not
+/// count.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let found = mentions(text, labels);
+    let is_answer = |one: &Found<'_>| one.announcement.is_some() || !text[..one.at].contains(char::is_alphanumeric);
+    if let Some(next) = NEXT_QUESTION.find(text)
+        && found.iter().any(|one| one.at < next.start() && is_answer(one))
+    {
+        return settled(&text[..next.start()], labels);
+    }
     let ending = found.last().filter(|last| ends(text, last) && !is_listed(text, &found, last));
     let chosen = match found.iter().filter_map(|found| found.announcement).max() {
         Some(last) => announced(text, &found, last),
@@ -435,6 +446,11 @@ mod tests {
             ("(A) 3 (B) 4 (C) 5", None),
             ("Answer: A. Mars\n\nA. Mars is red.\nB. Venus is hot.", Some("A")),
             ("Answer: B. Saturn\n\nA. Mars is small.\nC. Venus is hot.", Some("B")),
+            // A base model goes on.
+            ("Answer: A\nQuestion: next one?\nAnswer: B", Some("A")),
+            ("A\n\nQ: next one?\nA: B\n\nQ: a third?\nA: C", Some("A")),
+            ("答案：A\n问题：下一个？\n答案：B", Some("A")),
+            ("Let me repeat it.\nQuestion: which one?\nAnswer: B", Some("B")),
             // The answer takes its label back.
             ("The answer is A, which is incorrect.", None),
             ("The answer is A (incorrect)", None),
