@@ -232,7 +232,7 @@ impl PromptBuilder {
         self.shared.warnings.iter().chain(refused)
     }
 
-    /// Whether it is a control token: an added token that is not white space, or one that content must not produce.
+    /// Whether it is a control token: an added token that is not ordinary text, or one that content must not produce.
     pub(crate) fn is_control(&self, id: TokenId) -> bool {
         self.tokenizer().added_token(id).is_some_and(|token| !token.is_ordinary_text()) || self.is_reserved(id)
     }

@@ -14,8 +14,8 @@ pub(crate) struct Cut {
 }
 
 impl Tokenizer {
-    /// Cuts a template's text at its added tokens, as the library would in a separate text. White space stays text,
-    /// because in the joined string a longer token may begin with it and end in the content after it.
+    /// Cuts a template's text at its added tokens, as the library would in a separate text. White space and single
+    /// characters stay text, because in the joined string a longer token may begin with them and end in the content after.
     pub(crate) fn cut(&self, text: &str) -> Result<Vec<Cut>> {
         let mut cuts = Vec::new();
         let mut start = 0;
@@ -25,10 +25,10 @@ impl Tokenizer {
             cuts.push(Cut { token: Some(id), bytes: found });
         }
         self.cut_normalized(text, start..text.len(), &mut cuts)?;
-        Ok(self.white_space_as_text(cuts))
+        Ok(self.left_as_text(cuts))
     }
 
-    fn white_space_as_text(&self, cuts: Vec<Cut>) -> Vec<Cut> {
+    fn left_as_text(&self, cuts: Vec<Cut>) -> Vec<Cut> {
         let mut merged: Vec<Cut> = Vec::with_capacity(cuts.len());
         for Cut { token, bytes } in cuts {
             let token = token.filter(|id| !self.added.get(id).is_some_and(AddedToken::is_ordinary_text));
