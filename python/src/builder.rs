@@ -132,7 +132,7 @@ impl Builder {
         });
         let built = built.or_raise(py)?;
         self.shared.tell(py, reader)?;
-        known(py, &self.role_names(), built)
+        known(py, &self.role_names(), built.split())
     }
 
     /// The same for many, on all cores.
@@ -144,7 +144,7 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<AllBuilt<'py>> {
-        let built = self.prompts(conversations, 0, threads, budget)?;
+        let built = self.each(conversations, 0, threads, budget, Prompt::split)?;
         let roles = self.role_names();
         let (ids, known): (_, Vec<_>) =
             built.into_iter().map(|built| known(py, &roles, built)).collect::<PyResult<_>>()?;

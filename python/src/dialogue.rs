@@ -96,16 +96,8 @@ impl Dialogue {
         warnings.iter().try_for_each(|warning| warn(py, warning))?;
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
         let why = next.prefix_break.map(|why| why.to_string());
-        Ok((
-            known(
-                py,
-                &self.builder.role_names(),
-                Prompt { truncated, ..Prompt::of(next.prompt, Cow::Owned(conversation)) },
-            )?,
-            next.prefix_tokens,
-            why,
-            data(py, &next.dropped)?,
-        ))
+        let built = Prompt { truncated, ..Prompt::of(next.prompt, Cow::Owned(conversation)) };
+        Ok((known(py, &self.builder.role_names(), built.split())?, next.prefix_tokens, why, data(py, &next.dropped)?))
     }
 
     #[getter]

@@ -34,19 +34,28 @@ impl Prompt {
     }
 }
 
+/// The ids of a prompt, and all else of it, if more is known than these. A whole prompt is large, and most are only ids.
+pub(crate) type IdsAndRest = (Vec<u32>, Option<Box<Prompt>>);
+
+impl Prompt {
+    pub(crate) fn split(mut self) -> IdsAndRest {
+        let ids = std::mem::take(&mut self.prompt.input_ids);
+        let is_more = self.truncated.is_some() || self.labels.is_some() || self.prompt != TokenizedPrompt::default();
+        (ids, is_more.then(|| Box::new(self)))
+    }
+}
+
 /// The ids of a prompt, and what else is known of it.
 pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
 
 /// The ids, which NumPy takes over, and the rest in a dict, if there is any.
-pub(crate) fn known<'py>(
-    py: Python<'py>,
-    roles: &[&str],
-    Prompt { mut prompt, truncated, labels, conversation, .. }: Prompt,
-) -> PyResult<Built<'py>> {
-    let ids = std::mem::take(&mut prompt.input_ids).into_pyarray(py);
-    if truncated.is_none() && labels.is_none() && prompt == TokenizedPrompt::default() {
-        return Ok((ids, None));
-    }
+pub(crate) fn known<'py>(py: Python<'py>, roles: &[&str], (ids, rest): IdsAndRest) -> PyResult<Built<'py>> {
+    let rest = rest.map(|rest| rest_of(py, roles, *rest)).transpose()?;
+    Ok((ids.into_pyarray(py), rest))
+}
+
+fn rest_of<'py>(py: Python<'py>, roles: &[&str], built: Prompt) -> PyResult<Bound<'py, PyAny>> {
+    let Prompt { prompt, truncated, labels, conversation, .. } = built;
     let known = data(py, &prompt)?;
     let dict = known.cast::<PyDict>()?;
     dict.del_item("input_ids")?;
@@ -69,5 +78,5 @@ pub(crate) fn known<'py>(
             dict.as_any().get_item("spans")?.get_item(i)?.set_item("role", role)?;
         }
     }
-    Ok((ids, Some(known)))
+    Ok(known)
 }

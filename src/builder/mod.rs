@@ -46,7 +46,7 @@ pub use join::JoinSession;
 pub use options::BuilderOptions;
 pub use run_counts::RunCounts;
 pub use session::Session;
-pub(crate) use shortcut::{MOST_MESSAGES, is_plain_chat};
+pub(crate) use shortcut::{chat_by_turns, plain_chat};
 pub use text_encoder::TextEncoder;
 
 /// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their
@@ -99,11 +99,22 @@ struct Shared {
 #[derive(Default)]
 struct Shortcut {
     source: Option<Box<ShortcutSource>>,
-    /// With what the template looks for in content, and then may do anything.
-    builder: OnceLock<(PromptBuilder, AhoCorasick)>,
+    faster: OnceLock<Faster>,
     built: AtomicU64,
     /// Whether it gave other ids after all, and is not used any more.
     is_wrong: AtomicBool,
+}
+
+/// How many messages a chat has for which a shortcut is taken, at most.
+const MOST_MESSAGES: usize = 64;
+
+/// A builder for plain chats, and what is known of it.
+struct Faster {
+    builder: PromptBuilder,
+    /// What the template looks for in content, and then may do anything.
+    sought: AhoCorasick,
+    /// Whether it gives the ids of the template for chats of so many turns, without a system message and with one.
+    is_right_for: Box<[[OnceLock<bool>; MOST_MESSAGES]; 2]>,
 }
 
 /// What a shortcut is made of.

@@ -1,12 +1,13 @@
 //! A second, faster builder for conversations on which it was verified to give the same ids.
 
 use std::fmt;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use aho_corasick::AhoCorasick;
 
 use crate::assemble::{Detail, TokenizedPrompt};
-use crate::builder::{BuilderOptions, PromptBuilder, Session, Shortcut, ShortcutSource};
+use crate::builder::{BuilderOptions, Faster, MOST_MESSAGES, PromptBuilder, Session, Shortcut, ShortcutSource};
 use crate::conversation::{ChatMessage, Content, Conversation, Mode, is_space};
 use crate::dialect::ChatTemplate;
 use crate::error::{ErrorKind, Result};
@@ -15,8 +16,9 @@ use crate::tokenizer::Tokenizer;
 
 /// One in this many prompts is built both ways and compared.
 const COMPARED: u64 = 256;
-/// How many messages a chat has for which a shortcut is taken, at most.
-pub(crate) const MOST_MESSAGES: usize = 64;
+/// Chats of at most so many turns tell whether a shortcut is any good.
+const SHORT: usize = 3;
+const SPEAKERS: [&str; 2] = ["user", "assistant"];
 
 impl Shortcut {
     /// For a builder that may have one.
@@ -47,15 +49,35 @@ impl Shortcut {
     }
 }
 
+impl Faster {
+    fn new(builder: PromptBuilder, sought: AhoCorasick) -> Self {
+        Self { builder, sought, is_right_for: Box::new([(); 2].map(|()| [const { OnceLock::new() }; MOST_MESSAGES])) }
+    }
+
+    /// Whether it is right for chats of this shape, if that is known.
+    fn known_for(&self, shape: Shape) -> &OnceLock<bool> {
+        &self.is_right_for[usize::from(shape.has_system)][shape.turns - 1]
+    }
+}
+
 impl PromptBuilder {
     /// What a shortcut could be made of; none if there can be none, or if there is one.
     pub(crate) fn shortcut_source(&self) -> Option<&ShortcutSource> {
-        self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.builder.get().is_none())
+        self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.faster.get().is_none())
     }
 
-    /// Builds plain chats with this builder from now on, unless it has a shortcut.
-    pub(crate) fn set_shortcut(&self, builder: PromptBuilder, sought: AhoCorasick) {
-        let _ = self.shared.shortcut.builder.set((builder, sought));
+    /// Builds plain chats with this builder from now on, unless it has a shortcut or this one is wrong for short chats.
+    /// Returns whether it does.
+    pub(crate) fn set_shortcut(&self, builder: PromptBuilder, sought: AhoCorasick) -> bool {
+        let shortcut = &self.shared.shortcut;
+        if shortcut.faster.set(Faster::new(builder, sought)).is_err() {
+            return false;
+        }
+        let mut session = self.session();
+        let mut shapes = (1..=SHORT).flat_map(|turns| [false, true].map(|has_system| Shape { has_system, turns }));
+        let is_right = shapes.all(|shape| session.has_shortcut_for(shape));
+        shortcut.is_wrong.fetch_or(!is_right, Ordering::Relaxed);
+        is_right
     }
 }
 
@@ -68,19 +90,18 @@ impl Session {
         prompt: &mut TokenizedPrompt,
     ) -> Result<bool> {
         let shortcut = &self.builder.shared.shortcut;
-        let Some((builder, sought)) = shortcut.builder.get() else { return Ok(false) };
-        if shortcut.is_wrong.load(Ordering::Relaxed) {
+        let Some(Faster { sought, .. }) = shortcut.faster.get() else { return Ok(false) };
+        if shortcut.is_wrong.load(Ordering::Relaxed) || detail.needs_origins() || self.builder.continue_final_message {
             return Ok(false);
         }
-        let needs_template = detail.needs_origins() || self.builder.continue_final_message;
         let is_plain = |text: &str| has_plain_ends(text) && !sought.is_match(text);
-        if needs_template || !is_plain_chat(conversation, self.builder.mode(), is_plain) {
+        let Some(shape) = plain_chat(conversation, self.builder.mode(), is_plain) else { return Ok(false) };
+        if !self.has_shortcut_for(shape) {
             return Ok(false);
         }
-        let is_compared = shortcut.is_compared();
-        let session = self.shortcut.get_or_insert_with(|| Box::new(builder.session()));
+        let is_compared = self.builder.shared.shortcut.is_compared();
         // What the shortcut refuses, the template may build, or refuse in its own words.
-        if session.build_any(conversation, detail, prompt).is_err() {
+        if self.shortcut().is_none_or(|session| session.build_any(conversation, detail, prompt).is_err()) {
             return Ok(false);
         }
         if is_compared {
@@ -96,29 +117,101 @@ impl Session {
         }
         Ok(true)
     }
+
+    fn shortcut(&mut self) -> Option<&mut Session> {
+        let Faster { builder, .. } = self.builder.shared.shortcut.faster.get()?;
+        Some(self.shortcut.get_or_insert_with(|| Box::new(builder.session())))
+    }
+
+    /// Whether the shortcut gives the same prompts for chats of this shape. They are compared before the first such chat is
+    /// built: long ones take time, and most people have short ones.
+    fn has_shortcut_for(&mut self, shape: Shape) -> bool {
+        // Nobody waits for another thread, which may be gone after a fork.
+        if let Some(is_right) =
+            self.builder.shared.shortcut.faster.get().and_then(|faster| faster.known_for(shape).get())
+        {
+            return *is_right;
+        }
+        let is_right = self.compare_shortcut_for(shape);
+        if let Some(faster) = self.builder.shared.shortcut.faster.get() {
+            let _ = faster.known_for(shape).set(is_right);
+        }
+        is_right
+    }
+
+    /// A template that does not look into contents writes around them, and strips of them, what depends on nothing else;
+    /// each strip is told by contents with no white space at their ends, with blanks, and with line ends.
+    fn compare_shortcut_for(&mut self, shape: Shape) -> bool {
+        let builder = self.builder.clone();
+        let Some(Faster { sought, .. }) = builder.shared.shortcut.faster.get() else { return false };
+        let mut is_right_with = |(around, word): (&str, &str)| {
+            let content = |at: usize| format!("{around}{word}{at}{word}{around}");
+            let chat = shape.chat(content);
+            // A chat is plain whatever the contents, unless the template looks for something in these.
+            if (0..=shape.turns).any(|at| sought.is_match(&content(at))) {
+                return false;
+            }
+            if plain_chat(&chat, builder.mode(), |_| true).is_none() {
+                return true;
+            }
+            let [mut ours, mut theirs] = [(); 2].map(|()| TokenizedPrompt::default());
+            let built = self.shortcut().map(|session| session.build_any(&chat, Detail::default(), &mut ours));
+            match (built, self.build_rendered(&chat, Detail::default(), &mut theirs)) {
+                (Some(Ok(())), Ok(())) => ours == theirs,
+                (Some(Ok(())), Err(_)) | (None, _) => false,
+                // What the shortcut refuses, the template is asked for.
+                (Some(Err(_)), _) => true,
+            }
+        };
+        // What has something that is sought is rendered.
+        is_right_with(("", "Qx"))
+            && [(" ", "Jy"), ("\n", "Vz")].into_iter().all(|of| sought.is_match(of.0) || is_right_with(of))
+    }
 }
 
-/// Whether a conversation is like those that shortcuts are verified on: perhaps a system message, then questions and
-/// answers by turns, not too many, of text alone that is like this.
-pub(crate) fn is_plain_chat(conversation: &Conversation, mode: Mode, is_plain: impl Fn(&str) -> bool) -> bool {
+/// What chats have in common for which a shortcut is right or wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Whether there is a system message.
+    has_system: bool,
+    /// How many messages there are after it, at least one.
+    turns: usize,
+}
+
+impl Shape {
+    fn chat(self, content: impl Fn(usize) -> String) -> Conversation {
+        chat_by_turns(self.has_system, self.turns, content)
+    }
+}
+
+/// A chat by turns of so many messages, which may come after a system message, with this content by place.
+pub(crate) fn chat_by_turns(has_system: bool, turns: usize, content: impl Fn(usize) -> String) -> Conversation {
+    let system = has_system.then(|| ChatMessage::new("system", content(0)));
+    let turns = SPEAKERS.into_iter().cycle().zip(1..=turns).map(|(role, at)| ChatMessage::new(role, content(at)));
+    Conversation::Messages(system.into_iter().chain(turns).collect())
+}
+
+/// The shape of a conversation that is like those that shortcuts are verified on: perhaps a system message, then questions
+/// and answers by turns, not too many, of text alone that is like this.
+pub(crate) fn plain_chat(conversation: &Conversation, mode: Mode, is_plain: impl Fn(&str) -> bool) -> Option<Shape> {
     let messages = match conversation {
         Conversation::Messages(messages) => messages,
         Conversation::Chat(chat) if chat.is_bare() => &chat.messages,
-        _ => return false,
+        _ => return None,
     };
     let is_text = |message: &ChatMessage| {
         message.others.is_empty()
             && matches!(&message.content, Content::Text(text) if is_plain(text) && !ChatTemplate::has_marks(text))
     };
-    let turns = match &messages[..] {
-        [system, turns @ ..] if system.role == "system" => turns,
-        turns => turns,
+    let (has_system, turns) = match &messages[..] {
+        [system, turns @ ..] if system.role == "system" => (true, turns),
+        turns => (false, turns),
     };
-    let speakers = ["user", "assistant"].into_iter().cycle();
-    let by_turns = turns.iter().zip(speakers).all(|(message, speaker)| message.role == speaker);
+    let by_turns = turns.iter().zip(SPEAKERS.into_iter().cycle()).all(|(message, speaker)| message.role == speaker);
     let ends_well = mode == Mode::Score || turns.len() % 2 == 1;
     let is_short = !turns.is_empty() && messages.len() <= MOST_MESSAGES;
-    is_short && by_turns && ends_well && messages.iter().all(is_text)
+    let is_plain = is_short && by_turns && ends_well && messages.iter().all(is_text);
+    is_plain.then_some(Shape { has_system, turns: turns.len() })
 }
 
 /// Whether a text is not blank and has at each end no white space, or spaces alone, or line ends alone: a strip takes all
@@ -132,7 +225,7 @@ fn has_plain_ends(text: &str) -> bool {
 
 impl fmt::Debug for Shortcut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shortcut").field("is_set", &self.builder.get().is_some()).finish_non_exhaustive()
+        f.debug_struct("Shortcut").field("is_set", &self.faster.get().is_some()).finish_non_exhaustive()
     }
 }
 
@@ -151,7 +244,10 @@ mod tests {
             PromptBuilder::new(&model, Arc::clone(&tokenizer), &BuilderOptions::default()).expect("it fits")
         };
         let (fast, rendered) = (builder("{{ messages[0].content }}"), builder("{{ messages[0].content }}"));
-        fast.set_shortcut(builder("{{ messages[0].content }}!"), AhoCorasick::new(["x"]).expect("it is one text"));
+        let sought = || AhoCorasick::new(["axe"]).expect("it is one text");
+        assert!(!rendered.set_shortcut(builder("{{ messages[0].content }}!"), sought()), "it is wrong for all chats");
+        let differs = "{{ messages[0].content }}{% if messages[0].content == 'Hi' %}!{% endif %}";
+        assert!(fast.set_shortcut(builder(differs), sought()));
         let said = |text: &str| [("user", text)].into_iter().collect::<Conversation>();
         assert_eq!(fast.build(&said("axe")).ok(), rendered.build(&said("axe")).ok());
         // The first prompt is compared.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use aho_corasick::AhoCorasick;
 
-use crate::builder::{MOST_MESSAGES, PromptBuilder, is_plain_chat};
+use crate::builder::{PromptBuilder, plain_chat};
 use crate::conversation::{Conversation, is_space};
 use crate::dialect::{ChatTemplateRenderer, Model};
 use crate::import::fit::THOUGHTS_END;
 use crate::import::imported::import_by;
-use crate::import::unusual::chat;
 use crate::import::verify::{Theirs, Verifier};
 use crate::import::{ContentKind, Imported};
 
@@ -17,8 +16,8 @@ use crate::import::{ContentKind, Imported};
 pub const WORTH_ACCELERATING: usize = 1000;
 
 /// Makes a meta template of the chat template of a builder, and lets the builder and all its clones use that from now
-/// on, if it gave the same ids for all generated conversations that it would be used for. Returns whether it does. Among
-/// these are chats of each length.
+/// on, if it gave the same ids for all generated conversations that it would be used for. Returns whether it does. Later,
+/// chats of each length are generated and compared before the first chat of this length is built with it.
 ///
 /// It does so only for a template that is known to depend on contents in few ways: on whether they are blank, and on
 /// whether they have a text that stands in its code, such as `</think>`. It may also strip their ends.
@@ -42,17 +41,17 @@ pub const WORTH_ACCELERATING: usize = 1000;
 /// # Ok::<(), metatok::Error>(())
 /// ```
 pub fn accelerate(builder: &PromptBuilder) -> bool {
-    set_shortcut(builder).is_some()
+    set_shortcut(builder) == Some(true)
 }
 
-fn set_shortcut(builder: &PromptBuilder) -> Option<()> {
+fn set_shortcut(builder: &PromptBuilder) -> Option<bool> {
     let source = builder.shortcut_source()?;
     let renderer = ChatTemplateRenderer::new(&source.template, builder.tokenizer()).ok()?;
     // A meta template may look for the end of thoughts, too.
     let sought = renderer.sought_in_contents()?.into_iter().chain([THOUGHTS_END.to_owned()]);
     let sought = AhoCorasick::new(sought).ok()?;
     let is_plain = |text: &str| !text.trim_matches(is_space).is_empty() && !sought.is_match(text);
-    let is_compared = |conversation: &Conversation| is_plain_chat(conversation, builder.mode(), is_plain);
+    let is_compared = |conversation: &Conversation| plain_chat(conversation, builder.mode(), is_plain).is_some();
     let theirs = Theirs::new(builder.clone(), source.options.clone());
     let verifier = Verifier::new(&source.template, builder.tokenizer(), vec![theirs], &is_compared);
     let Imported { model, verified, .. } = import_by(&verifier).ok()?;
@@ -62,30 +61,5 @@ fn set_shortcut(builder: &PromptBuilder) -> Option<()> {
     let Model { special_tokens, meta_template, .. } = model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
     let shortcut = PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options).ok()?;
-    is_right_for_all_lengths(&shortcut, builder, &sought).then(|| builder.set_shortcut(shortcut, sought))
-}
-
-/// Whether a shortcut gives the same prompts for plain chats of each length, with and without a system message. A template
-/// that does not look into contents writes around them, and strips of them, what depends on nothing else; each strip is told
-/// by contents with no white space at their ends, with blanks, and with line ends.
-fn is_right_for_all_lengths(shortcut: &PromptBuilder, builder: &PromptBuilder, sought: &AhoCorasick) -> bool {
-    let [mut ours, mut theirs] = [shortcut, builder].map(PromptBuilder::session);
-    let mut is_right_for = |(around, word): (&str, &str)| {
-        let content = |at: usize| format!("{around}{word}{at}{word}{around}");
-        let chats =
-            (1..=MOST_MESSAGES).flat_map(|count| [false, true].map(|has_system| chat(has_system, count, content)));
-        // A chat is plain whatever the contents, unless the template looks for something in these.
-        !(0..=MOST_MESSAGES).any(|at| sought.is_match(&content(at)))
-            && chats.filter(|chat| is_plain_chat(chat, builder.mode(), |_| true)).all(|chat| {
-                match (ours.build(&chat), theirs.build(&chat)) {
-                    (Ok(ours), Ok(theirs)) => ours == theirs,
-                    // What the shortcut refuses, the template is asked for.
-                    (Err(_), _) => true,
-                    (Ok(_), Err(_)) => false,
-                }
-            })
-    };
-    // What has something that is sought is rendered.
-    is_right_for(("", "Qx"))
-        && [(" ", "Jy"), ("\n", "Vz")].into_iter().all(|of| sought.is_match(of.0) || is_right_for(of))
+    Some(builder.set_shortcut(shortcut, sought))
 }

@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use crate::conversation::{ChatMessage, Conversation};
+use crate::builder::chat_by_turns;
+use crate::conversation::Conversation;
 use crate::dialect::ChatTemplate;
 
 /// The longest chats, in messages. A template with a higher number may count what no conversation here has.
@@ -33,8 +34,8 @@ pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
         if number <= MOST_MESSAGES {
             let counts = number - 1..=number + 3;
             for (count, has_system) in counts.flat_map(|count| [(count, false), (count, true)]) {
-                all.push(chat(has_system, count, |at| at.to_string()));
-                all.push(chat(has_system, count, blank_or_empty));
+                all.push(chat_by_turns(has_system, count, |at| at.to_string()));
+                all.push(chat_by_turns(has_system, count, blank_or_empty));
             }
         }
         contents.extend((number - 1..=number + 2).flat_map(|number| [text(' ', number), number.to_string()]));
@@ -44,8 +45,8 @@ pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
     // Neighbours and those further apart are the same.
     for content in contents {
         for has_system in [false, true] {
-            all.extend([1, 2, 5, 6].map(|count| chat(has_system, count, |_| content.clone())));
-            all.push(chat(has_system, 3, |at| if at == 1 { content.clone() } else { at.to_string() }));
+            all.extend([1, 2, 5, 6].map(|count| chat_by_turns(has_system, count, |_| content.clone())));
+            all.push(chat_by_turns(has_system, 3, |at| if at == 1 { content.clone() } else { at.to_string() }));
         }
     }
     Some(all)
@@ -60,14 +61,6 @@ fn leaves(value: &Value, numbers: &mut Vec<usize>, texts: &mut Vec<String>) {
         Value::Object(entries) => entries.values().for_each(|entry| leaves(entry, numbers, texts)),
         Value::Null | Value::Bool(_) => {}
     }
-}
-
-/// A chat by turns of so many messages, which may come after a system message, with this content by place.
-pub(super) fn chat(has_system: bool, count: usize, content: impl Fn(usize) -> String) -> Conversation {
-    let system = has_system.then(|| ChatMessage::new("system", content(0)));
-    let speakers = ["user", "assistant"].into_iter().cycle();
-    let turns = speakers.zip(1..=count).map(|(role, at)| ChatMessage::new(role, content(at)));
-    Conversation::Messages(system.into_iter().chain(turns).collect())
 }
 
 /// Contents by turns that are empty, that have blanks at their ends, and others.

@@ -34,7 +34,7 @@ pub(crate) fn tests() -> Tests {
         content_forges_nothing,
         real_templates_have_the_ids_of_their_text,
         accelerated_builders_give_the_same_ids,
-        a_template_that_counts_or_tests_content_is_left_alone,
+        a_template_that_counts_or_tests_content_writes_what_it_counts,
         what_a_template_looks_for_is_rendered,
         what_a_shortcut_was_not_compared_on_is_rendered,
         special_tokens_are_those_of_the_tokenizer,
@@ -330,26 +330,26 @@ fn accelerated_builders_give_the_same_ids() {
     assert!(accelerated > 0, "nothing was shown");
 }
 
-/// A meta template would be wrong, though not for short chats of ordinary content.
-fn a_template_that_counts_or_tests_content_is_left_alone() {
+/// A meta template would be wrong for some chats: it is not used for those, or for none if contents tell which.
+fn a_template_that_counts_or_tests_content_writes_what_it_counts() {
     let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
-    for (messages, content, is_plain) in [
+    for (messages, content, is_accelerated) in [
         ("messages", "m.content", true),
-        ("messages[-20:]", "m.content", false),
-        ("messages[-keep:]", "m.content", false),
-        ("messages", "m.content if loop.index <= 10 else '?'", false),
+        ("messages[-20:]", "m.content", true),
+        ("messages[-keep:]", "m.content", true),
+        ("messages", "m.content if loop.index <= 10 else '?'", true),
         ("messages", "m.content if loop.index0 < 4000 else '?'", true),
-        ("messages", "m.content if messages|length > 12 else m.content ~ '!'", false),
+        ("messages", "m.content if messages|length > 12 else m.content ~ '!'", true),
         ("messages", "m.content[:4000]", false),
         ("messages", "m.content if m.content|length > 500 else m.content ~ '!'", false),
         ("messages", "m.content if m.content.split()|length > 500 else m.content ~ '!'", false),
         ("messages", "m.content if not m.content.isupper() else '?'", false),
         ("messages", "m.content if m.content|lower == m.content|upper|lower else '?'", false),
-        ("messages", "m.content if (messages|length / 2)|round|int != 5 else '?'", false),
-        ("messages", "m.content if loop.index <= 20 or loop.revindex <= 30 else '?'", false),
-        ("messages", "m.content if messages|length * 2 <= 60 + 60 else '?'", false),
-        ("messages", "m.content if loop.index % 9 or loop.index % 7 else '?'", false),
-        ("messages", "m.content if messages|selectattr('role', 'eq', 'user')|list|length < 30 else '?'", false),
+        ("messages", "m.content if (messages|length / 2)|round|int != 5 else '?'", true),
+        ("messages", "m.content if loop.index <= 20 or loop.revindex <= 30 else '?'", true),
+        ("messages", "m.content if messages|length * 2 <= 60 + 60 else '?'", true),
+        ("messages", "m.content if loop.index % 9 or loop.index % 7 else '?'", true),
+        ("messages", "m.content if messages|selectattr('role', 'eq', 'user')|list|length < 30 else '?'", true),
         ("messages", "m.content if messages|length <= 64 else '?'", true),
         ("messages", "m.content if m.content|int != 42 else '?'", false),
         ("messages", "m.content if m.content not in words else '?'", false),
@@ -361,8 +361,18 @@ fn a_template_that_counts_or_tests_content_is_left_alone() {
         );
         let mut template = ChatTemplate::new("counts", &source);
         template.kwargs = serde_json::from_str(r#"{"keep": 30, "words": ["red", "blue"]}"#).expect("it is an object");
-        let builder = PromptBuilder::new(&template.into(), Arc::clone(&tokenizer), &BuilderOptions::default());
-        assert_eq!(accelerate(&builder.expect("it fits")), is_plain, "{source}");
+        let model = Model::from(template);
+        let [fast, rendered] = [false, true].map(|always_render| {
+            let options = BuilderOptions { always_render, ..BuilderOptions::default() };
+            PromptBuilder::new(&model, Arc::clone(&tokenizer), &options).expect("it fits")
+        });
+        assert_eq!(accelerate(&fast), is_accelerated, "{source}");
+        for count in 1..=70 {
+            let speakers = ["user", "assistant"].into_iter().cycle().take(count);
+            let messages: Vec<_> = speakers.enumerate().map(|(i, role)| (role, format!("word {i}"))).collect();
+            let ids = |builder: &PromptBuilder| builder.build_messages(&messages).expect("it is a chat").input_ids;
+            assert_eq!(ids(&fast), ids(&rendered), "{count} messages: {source}");
+        }
     }
 }
 
