@@ -38,28 +38,8 @@ impl Assembler {
         prompt: &mut TokenizedPrompt,
     ) -> Result<bool> {
         self.check_ids(segments)?;
-        let mut ids = std::mem::take(&mut prompt.input_ids);
-        ids.clear();
-        ids.reserve(scratch.capacity);
-        // If all prompts are too long, spans take less at once than later.
-        let has_spans = detail.spans || detail.spans_beyond.is_some() && scratch.longer_count >= MANY;
-        let mut assembly = Assembly {
-            this: self,
-            ids,
-            spans: has_spans.then(|| emptied(prompt.spans.take(), scratch.spans_capacity)),
-            run_ends: detail
-                .spans_beyond
-                .filter(|_| !has_spans || detail.will_be_shortened)
-                .map(|_| Vec::with_capacity(start.runs + segments.len())),
-            runs_behind: 0,
-            media: Vec::new(),
-            offsets: detail.offsets.then(|| {
-                let of_tokens = emptied(prompt.offsets.take(), scratch.capacity);
-                Offsets { of_tokens, text: 0 }
-            }),
-            is_shortened: detail.is_shortened,
-            before: Neighbour::Edge,
-        };
+        let mut assembly = Assembly::new(self, start, segments.len(), detail, scratch, prompt);
+        let has_spans = assembly.spans.is_some();
         let cut = match self.cuts() {
             true => Some(seams::cut(segments, self.template_cut, &self.tokenizer)?),
             false => None,
@@ -151,7 +131,37 @@ pub(super) struct Offsets {
     pub(super) text: usize,
 }
 
-impl Assembly<'_> {
+impl<'p> Assembly<'p> {
+    /// One of so many segments, which takes the memory of `prompt`.
+    fn new(
+        this: &'p Assembler,
+        start: Start,
+        segments: usize,
+        detail: Detail,
+        scratch: &AssembleScratch,
+        prompt: &mut TokenizedPrompt,
+    ) -> Self {
+        // If all prompts are too long, spans take less at once than later.
+        let has_spans = detail.spans || detail.spans_beyond.is_some() && scratch.longer_count >= MANY;
+        let has_run_ends = detail.spans_beyond.is_some() && (!has_spans || detail.will_be_shortened);
+        let mut ids = std::mem::take(&mut prompt.input_ids);
+        ids.clear();
+        ids.reserve(scratch.capacity);
+        Self {
+            this,
+            ids,
+            spans: has_spans.then(|| emptied(prompt.spans.take(), scratch.spans_capacity)),
+            run_ends: has_run_ends.then(|| Vec::with_capacity(start.runs + segments)),
+            runs_behind: 0,
+            media: Vec::new(),
+            offsets: detail
+                .offsets
+                .then(|| Offsets { of_tokens: emptied(prompt.offsets.take(), scratch.capacity), text: 0 }),
+            is_shortened: detail.is_shortened,
+            before: Neighbour::Edge,
+        }
+    }
+
     /// False if segments do not fit after those of the prompt before.
     fn segments(&mut self, start: Start, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<bool> {
         let (mut is_known, mut start) = match self.begin_as_before(start, segments, scratch) {

@@ -21,6 +21,12 @@ impl ChatMessage {
     pub fn new(role: impl Into<CompactString>, content: impl Into<Content>) -> Self {
         Self { role: role.into(), content: content.into(), others: serde_json::Map::new() }
     }
+
+    /// The arguments of its calls of tools.
+    pub(crate) fn call_arguments(&self) -> impl Iterator<Item = &serde_json::Value> {
+        let calls = self.others.get("tool_calls").and_then(serde_json::Value::as_array).into_iter().flatten();
+        calls.filter_map(|call| call.pointer("/function/arguments"))
+    }
 }
 
 /// OpenCompass's name for the role of an OpenAI-style message.

@@ -25,6 +25,7 @@ mod others;
 mod prompt_list;
 mod response_items;
 mod said_beside;
+mod server_messages;
 mod white_space;
 
 use compact_str::CompactString;

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::conversation::ChatMessage;
-use crate::conversation::function_call::read_arguments;
+use crate::conversation::server_messages::read_arguments;
 use crate::error::{At, ErrorKind, Result};
 use crate::wording::plain;
 

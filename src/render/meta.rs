@@ -165,24 +165,9 @@ impl<'a> Writer<'a, '_> {
                         turns.clear();
                     }
                 }
-                Item::Message(message)
-                    if template.leaves_roles_out && self.leaves_out(message).at(Place::Item(i))? => {}
-                Item::Message(message) => match section {
-                    Some(section @ (Section::Begin | Section::End)) => {
-                        let (role, spoken) = self.alone(message, i).at(Place::Item(i))?;
-                        let part = Part {
-                            section: Some(section),
-                            role: Some(role as u32),
-                            message: Some(i as u32),
-                            ..Part::default()
-                        };
-                        self.speak(role, Some(spoken), part).at(Place::Item(i))?;
-                    }
-                    Some(Section::Round | Section::Ice) => turns.push(self.turn(message, i).at(Place::Item(i))?),
-                    None => {
-                        return Err(Error::from(outside_every_section(&message.role)).at(Place::Item(i)));
-                    }
-                },
+                Item::Message(message) => {
+                    turns.extend(self.list_message(message, i, section).at(Place::Item(i))?);
+                }
             }
             if flow == Flow::Cut {
                 return Ok(());
@@ -197,6 +182,28 @@ impl<'a> Writer<'a, '_> {
         }
         self.atoms(&template.end, Part { element: Element::End, ..Part::default() });
         Ok(())
+    }
+
+    /// Writes a message of this number, or returns its turn, which is written with its round.
+    fn list_message(
+        &mut self,
+        message: &'a Message,
+        number: usize,
+        section: Option<Section>,
+    ) -> Result<Option<PlacedMessage<'a>>> {
+        if self.renderer.template.leaves_roles_out && self.leaves_out(message)? {
+            return Ok(None);
+        }
+        match section {
+            Some(Section::Begin | Section::End) => {
+                let (role, spoken) = self.alone(message, number)?;
+                let part = Part { section, role: Some(role as u32), message: Some(number as u32), ..Part::default() };
+                self.speak(role, Some(spoken), part)?;
+                Ok(None)
+            }
+            Some(Section::Round | Section::Ice) => self.turn(message, number).map(Some),
+            None => Err(outside_every_section(&message.role).into()),
+        }
     }
 
     /// Finds the last messages if the template asks for them.

@@ -10,6 +10,7 @@
 mod answer;
 mod answers_seen;
 mod choice;
+mod label_words;
 mod labeled_row;
 mod line;
 mod log_likelihood;

@@ -46,45 +46,7 @@ impl ConversationTemplate {
 
     fn converted(&self) -> Result<Model> {
         let layout = Layout::new(self);
-        let (system, message) = self.system.parts()?;
-        let text = |pieces: &[SystemPiece<String>]| -> Result<String> {
-            let text = |piece: &SystemPiece<String>| match piece {
-                SystemPiece::Text(text) => Ok(text.clone()),
-                SystemPiece::Message => Err(inexpressible("it contains the system message twice")),
-            };
-            pieces.iter().map(text).collect()
-        };
-        let mut begin = layout.opening.clone();
-        let mut reserved_roles = Vec::new();
-        let role = |name: &str| RoleTemplate::new(name).api_role(name);
-        match system.iter().position(|piece| *piece == SystemPiece::Message) {
-            _ if layout.system == When::Never => reserved_roles.push(role("SYSTEM").refuse(NO_PLACE)),
-            // A text that never changes.
-            None => {
-                reserved_roles.push(role("SYSTEM").refuse(NO_PLACE));
-                let text = text(&system)?;
-                let is_written = match layout.system {
-                    When::IfText => !text.is_empty(),
-                    When::IfMessage => !message.is_empty(),
-                    When::Always | When::Never => true,
-                };
-                if is_written {
-                    begin += &text;
-                    begin += &of(&layout.after_system)?;
-                }
-            }
-            Some(at) => {
-                let (before, after) = (text(&system[..at])?, text(&system[at + 1..])?);
-                let default_prompt = match layout.system {
-                    When::IfText => !(before.is_empty() && after.is_empty() && message.is_empty()),
-                    When::IfMessage => !message.is_empty(),
-                    When::Always | When::Never => true,
-                };
-                let end = affix(after + &of(&layout.after_system)?);
-                let system = role("SYSTEM").begin(affix(before)).prompt(message).end(end);
-                reserved_roles.push(RoleTemplate { default_prompt, ..system });
-            }
-        }
+        let (system_text, system_role) = self.system_as_meta(&layout)?;
         let turn = |name: &str, place: usize| -> Result<RoleTemplate> {
             let before = of(&layout.before[place])? + &self.roles[place];
             let begin = before.clone() + &of(&layout.colon[place])?;
@@ -99,7 +61,8 @@ impl ConversationTemplate {
             })
         };
         let round = [turn("HUMAN", 0)?, turn("BOT", 1)?].map(Box::new).map(RoundItem::Role).to_vec();
-        let template = MetaTemplate { begin: affix(begin), round, reserved_roles, ..MetaTemplate::default() };
+        let begin = affix(layout.opening.clone() + &system_text);
+        let template = MetaTemplate { begin, round, reserved_roles: vec![system_role], ..MetaTemplate::default() };
         Ok(Model {
             name: self.name.clone(),
             about: Some(format!("The conversation template {}", self.name)),
@@ -111,10 +74,48 @@ impl ConversationTemplate {
             ..Model::default()
         })
     }
+
+    /// The text that is written in place of a system message, and the role of one.
+    fn system_as_meta(&self, layout: &Layout<String>) -> Result<(String, RoleTemplate)> {
+        let no_place = || role("SYSTEM").refuse("it has no place for a system message");
+        let (system, message) = self.system.parts()?;
+        let is_written = |is_empty: bool| match layout.system {
+            When::Always => true,
+            When::IfText => !is_empty,
+            When::IfMessage => !message.is_empty(),
+            When::Never => false,
+        };
+        match system.iter().position(|piece| *piece == SystemPiece::Message) {
+            _ if layout.system == When::Never => Ok((String::new(), no_place())),
+            // A text that never changes.
+            None => {
+                let text = text_of(&system)?;
+                let text = if is_written(text.is_empty()) { text + &of(&layout.after_system)? } else { String::new() };
+                Ok((text, no_place()))
+            }
+            Some(at) => {
+                let (before, after) = (text_of(&system[..at])?, text_of(&system[at + 1..])?);
+                let default_prompt = is_written(before.is_empty() && after.is_empty() && message.is_empty());
+                let end = affix(after + &of(&layout.after_system)?);
+                let role = role("SYSTEM").begin(affix(before)).prompt(message).end(end);
+                Ok((String::new(), RoleTemplate { default_prompt, ..role }))
+            }
+        }
+    }
 }
 
-/// Why system messages are refused.
-const NO_PLACE: &str = "it has no place for a system message";
+fn role(name: &str) -> RoleTemplate {
+    RoleTemplate::new(name).api_role(name)
+}
+
+/// The text of pieces that have no place for a message.
+fn text_of(pieces: &[SystemPiece<String>]) -> Result<String> {
+    let text = |piece: &SystemPiece<String>| match piece {
+        SystemPiece::Text(text) => Ok(text.clone()),
+        SystemPiece::Message => Err(inexpressible("it contains the system message twice")),
+    };
+    pieces.iter().map(text).collect()
+}
 
 fn affix(text: String) -> Affix {
     if text.is_empty() { Affix::default() } else { text.as_str().into() }

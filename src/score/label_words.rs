@@ -1,0 +1,103 @@
+//! What the words beside a label say of it, in English and Chinese.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What announces a label: `answer B`, `I choose B`.
+const ANSWER: &str =
+    r"\banswer|答案|[选選][择擇]?|\bboxed|\bi(?: would| will|['’]d|['’]ll)? (?:choose|pick|select|go with)";
+
+/// What announces it only with `is` or a colon: `best option: B`.
+const OPTION: &str = r"\banswer (?:to|for) [^.,;:!?\n]{1,60}?|\b(?:correct|right|best|final|my) (?:option|choice|one)|正确的?(?:选项|項|项)?";
+
+const IS: &str = r"(?:is|are|be)\b|是|[为為]|[:：=]";
+
+/// Words that may stand beside `is`.
+const FILLER: &str = r"should|would|will|must|the|one|option|choice|correct|most|therefore|thus|hence|[a-z]+ly|text[a-z]*|math[a-z]+|选项|選項|应该?|显然|的";
+
+/// What may stand between such words.
+const GAP: &str = r"[^\p{L}\p{N}.,;!?。，；、]*";
+
+/// An announcement directly before a label (1), or before it in its sentence (2).
+pub(super) static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
+    let filler = format!("{GAP}(?:(?:{FILLER}){GAP})*");
+    let is = format!("{filler}(?:{IS}){GAP}(?:(?:{FILLER}|{IS}){GAP})*");
+    let direct = format!("(?:{ANSWER}){filler}|(?:{ANSWER}|{OPTION}){is}");
+    insensitive(&format!(r"(?s)^.*({direct})$|^.*((?:{ANSWER}|{OPTION}){is})[^\n.!?;。！？；]*$"))
+});
+
+/// Before a label that tells which text is meant: `The answer is Saturn (B)`.
+pub(super) static MARKED: LazyLock<Regex> = LazyLock::new(|| insensitive(r"(?:[(\[（【]|\boption |选项)$"));
+
+/// In a clause before a label: it may not be what the answer means. What the speaker thinks counts, and is no group.
+pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
+    let words = "if|unless|whether|not|never|neither|none|doubt|thinks?|thought|believes?|says?|said|some|many|except|\
+        unlike|hardly|unlikely|(?:rather|other) than|instead of|different from|anything but|depends|rul[a-z]+ out|\
+        eliminat[a-z]+|exclud[a-z]+|(?:wrong|incorrect|false) (?:that|to)|(?:no(?: [a-z]+)?|wrong|incorrect|false|worst|\
+        possible|opposite of the|(?:least|second) [a-z]+) (?:answer|option|choice)s?";
+    insensitive(&format!(
+        r"\b(?:i|we) (?:think|believe)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
+    ))
+});
+
+/// In a clause before a label: it is not the only one, or a reason.
+pub(super) static JOINED: LazyLock<Regex> =
+    LazyLock::new(|| insensitive(r"\b(?:and|or|nor|both|because)\b|[和、或]|其中|因为"));
+
+/// Before a label that is not meant.
+pub(super) static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    insensitive(&format!(r"(?:\bnot|n['’]t|\bcannot|不是|[而并]非|[不而](?:能|要|应|非)?[选選])(?: be)?{GAP}$"))
+});
+
+/// Between a label and what is said of it in Chinese.
+const ITEM: &str = r"[^\p{L}\p{N}.:,;：。，；、]*(?:选项|選項|[项項])?是?";
+
+/// Between something and what it is not.
+const IS_NOT: &str = r"(?:(?:is|are|was|can|does|do)(?:n['’]t| not)|can['’]t|cannot)(?: be)?";
+
+/// After a label that is not meant.
+pub(super) static REJECTED: LazyLock<Regex> = LazyLock::new(|| {
+    let is_wrong = r"(?:is|was|(?:(?:, ?\w\W*)*\b(?:and|or|nor) (?:option )?\W*\w\W* )?are) (?:both |all |the )?(?:wrong|incorrect|false)\b";
+    let right = r" *(?:(?:the )?(?:correct|right|answer)\b|[.,;!?\n]|$)";
+    insensitive(&format!(r"^\W*(?:{is_wrong}|{IS_NOT}{right})|^(?:[、和]\w)*{ITEM}[均都]?(?:错|不正确|不对)"))
+});
+
+/// After a label that is meant.
+pub(super) static CONFIRMED: LazyLock<Regex> = LazyLock::new(|| {
+    let is_right = r"(?:(?:is|was) |: )(?:the )?(?:correct|right|(?:correct |right |best )?answer)\b";
+    insensitive(&format!(r"^[^\w.,;!?]*?{is_right}|^{ITEM}(?:正确|对的)"))
+});
+
+/// Between two labels either of which may be meant: nothing, or a word such as `or`.
+pub(super) static OPEN: LazyLock<Regex> = LazyLock::new(|| {
+    let signs = r"[^\p{L}\p{N}.:;!?。：；\n]*";
+    let joined = format!(r"^{signs}(?:as well as|(?:and|or|nor)\b(?:\W+\w+){{0,2}}|[和与])?{signs}$");
+    insensitive(&format!(
+        r"{joined}|(?:\b(?:or|nor)\b(?:\W+\w+)?|\b(?:otherwise|else)\b[^.!?\n]*|(?:或者?|还是|否则)[选選]?){signs}$"
+    ))
+});
+
+/// After a label that the answer takes back, doubts, or makes depend on something.
+pub(super) static WITHDRAWN: LazyLock<Regex> = LazyLock::new(|| {
+    let depends = r"^[ ,]*(?:(?:but|and|only) )*(?:if|unless)\b|^[^.,;!?。，；！？\n]*，?但|^[^.;!。；！\n]*[?？]";
+    let is_wrong = format!(
+        r"^\W*(?:\((?:incorrect|wrong)|(?:but )?(?:which|this|that|it)(?:(?: is|['’]s| was) (?:wrong|incorrect|false|not (?:right|correct))| {IS_NOT} (?:right|correct))\b)"
+    );
+    let interjection =
+        r"[.,;!?…\n—-]\W*(?:(?:oh |no )?(?:no|wait|sorry|oops|hmm|correction)(?: no)? ?[.,:;!…—-]|actually\b)";
+    let words = r"\b(?:my mistake|on second thoughts?|i mean)\b|[。！？\n]等等|更正|[，。！？]不对?[，。！？]";
+    insensitive(&format!("{depends}|{is_wrong}|{interjection}|{words}"))
+});
+
+/// Before a label with which an answer ends.
+pub(super) static CONCLUDED: LazyLock<Regex> =
+    LazyLock::new(|| insensitive(r"(?:^|[\n;；]|\b(?:so|thus|hence|therefore)\b|所以|因此|故)[^\p{L}\p{N}\n]*$"));
+
+/// Where a base model goes on with a question of its own, as after each example.
+pub(super) static NEXT_QUESTION: LazyLock<Regex> =
+    LazyLock::new(|| insensitive(r"\n\W*(?:question|q|问题|题目|问)\W*\d*\W*[:：]"));
+
+fn insensitive(pattern: &str) -> Regex {
+    Regex::new(&format!("(?i){pattern}")).expect("it is a regular expression")
+}
