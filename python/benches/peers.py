@@ -11,7 +11,7 @@ threads; each row is measured several times in turns, and its best time is shown
 empty caches, unless they say that they are warm: then everything was built once before. Whoever is not installed is left out.
 All ids are compared with those of apply_chat_template. Padded batches of so many prompts are mostly padding, which takes its time.
 
-With --grow N, one batch after the other is built until there were N prompts, and the memory is shown.
+With --grow N, one batch of questions after the other is built until there were N prompts, and the memory is shown.
 """
 
 from __future__ import annotations
@@ -193,12 +193,14 @@ def now() -> float:
 
 
 def grow(builder: metatok.PromptBuilder, chats: list[Chat], prompts: int) -> Iterator[tuple[int, float]]:
-    """The memory after each tenth of so many prompts."""
+    """The memory after each tenth of so many prompts, all of them different."""
     step, done = max(prompts // 10, len(chats)), 0
     while done < prompts:
         until = done + step
         while done < until:
-            done += len(builder.build_batch(chats).input_ids)
+            questions = (f"{number}. {chat[0]['content']}" for number, chat in enumerate(chats, done))
+            batch: list[Chat] = [[{"role": "user", "content": question}] for question in questions]
+            done += len(builder.build_all(batch))
         yield done, now()
 
 
@@ -214,8 +216,7 @@ def main() -> None:
     chats = conversations(args.text, args.count)
     if args.grow:
         builder = metatok.PromptBuilder(args.model, tokenizer=args.folder)
-        short = [chat[:1] for chat in chats]
-        for done, mib in grow(builder, short, args.grow):
+        for done, mib in grow(builder, chats, args.grow):
             print(f"{done:>12,} prompts  {mib:8.1f} MiB", flush=True)
         return
     rows, expected = theirs(args.folder, chats)

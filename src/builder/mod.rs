@@ -35,7 +35,7 @@ use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
 pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 use crate::conversation::Mode;
 use crate::dataset::{InputFormat, ReadsFor, RecordReader};
-use crate::dialect::ChatTemplate;
+use crate::dialect::{ChatTemplate, Day};
 use crate::error::{Result, Warning};
 use crate::render::{ApiTemplate, Renderer};
 use crate::stop::{Completion, StopCriteria, Trimmer};
@@ -113,6 +113,8 @@ struct Faster {
     builder: PromptBuilder,
     /// What the template looks for in content, and then may do anything.
     sought: AhoCorasick,
+    /// The only day on which it is right, if the template tells the day.
+    day: Option<Day>,
     /// Whether it gives the ids of the template for chats of so many turns, without a system message and with one.
     is_right_for: Box<[[OnceLock<bool>; MOST_MESSAGES]; 2]>,
 }

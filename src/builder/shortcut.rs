@@ -9,7 +9,7 @@ use aho_corasick::AhoCorasick;
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{BuilderOptions, Faster, MOST_MESSAGES, PromptBuilder, Session, Shortcut, ShortcutSource};
 use crate::conversation::{ChatMessage, Content, Conversation, Mode, is_space};
-use crate::dialect::ChatTemplate;
+use crate::dialect::{ChatTemplate, Day};
 use crate::error::{ErrorKind, Result};
 use crate::render::Renderer;
 use crate::tokenizer::Tokenizer;
@@ -30,8 +30,8 @@ impl Shortcut {
     ) -> Self {
         let BuilderOptions { mode, continue_final_message, open_answer, always_render, .. } = *options;
         let is_special = continue_final_message || (open_answer && mode == Mode::Score);
-        // A date changes while prompts are built.
-        let tells_time = template.tells_time();
+        // The time changes while prompts are built.
+        let tells_time = template.tells_more_than_the_day();
         if always_render || is_special || tells_time || !options.reserve.is_empty() || !options.unreserve.is_empty() {
             return Self::default();
         }
@@ -50,8 +50,18 @@ impl Shortcut {
 }
 
 impl Faster {
-    fn new(builder: PromptBuilder, sought: AhoCorasick) -> Self {
-        Self { builder, sought, is_right_for: Box::new([(); 2].map(|()| [const { OnceLock::new() }; MOST_MESSAGES])) }
+    fn new(builder: PromptBuilder, sought: AhoCorasick, day: Option<Day>) -> Self {
+        Self {
+            builder,
+            sought,
+            day,
+            is_right_for: Box::new([(); 2].map(|()| [const { OnceLock::new() }; MOST_MESSAGES])),
+        }
+    }
+
+    /// Whether its day is over, or not there yet.
+    fn is_of_another_day(&self) -> bool {
+        self.day.as_ref().is_some_and(|day| !day.is_now())
     }
 
     /// Whether it is right for chats of this shape, if that is known.
@@ -66,11 +76,11 @@ impl PromptBuilder {
         self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.faster.get().is_none())
     }
 
-    /// Builds plain chats with this builder from now on, unless it has a shortcut or this one is wrong for short chats.
-    /// Returns whether it does.
-    pub(crate) fn set_shortcut(&self, builder: PromptBuilder, sought: AhoCorasick) -> bool {
+    /// Builds plain chats with this builder from now on, or as long as it is this day, unless it has a shortcut or this one is
+    /// wrong for short chats. Returns whether it does.
+    pub(crate) fn set_shortcut(&self, builder: PromptBuilder, sought: AhoCorasick, day: Option<Day>) -> bool {
         let shortcut = &self.shared.shortcut;
-        if shortcut.faster.set(Faster::new(builder, sought)).is_err() {
+        if shortcut.faster.set(Faster::new(builder, sought, day)).is_err() {
             return false;
         }
         let mut session = self.session();
@@ -90,13 +100,13 @@ impl Session {
         prompt: &mut TokenizedPrompt,
     ) -> Result<bool> {
         let shortcut = &self.builder.shared.shortcut;
-        let Some(Faster { sought, .. }) = shortcut.faster.get() else { return Ok(false) };
+        let Some(faster) = shortcut.faster.get() else { return Ok(false) };
         if shortcut.is_wrong.load(Ordering::Relaxed) || detail.needs_origins() || self.builder.continue_final_message {
             return Ok(false);
         }
-        let is_plain = |text: &str| has_plain_ends(text) && !sought.is_match(text);
+        let is_plain = |text: &str| has_plain_ends(text) && !faster.sought.is_match(text);
         let Some(shape) = plain_chat(conversation, self.builder.mode(), is_plain) else { return Ok(false) };
-        if !self.has_shortcut_for(shape) {
+        if faster.is_of_another_day() || !self.has_shortcut_for(shape) {
             return Ok(false);
         }
         let is_compared = self.builder.shared.shortcut.is_compared();
@@ -108,6 +118,10 @@ impl Session {
             let mut rendered = TokenizedPrompt::default();
             let differs = match self.build_rendered(conversation, detail, &mut rendered) {
                 Ok(()) if rendered.input_ids == prompt.input_ids => return Ok(true),
+                // The day has just ended.
+                _ if self.builder.shared.shortcut.faster.get().is_some_and(Faster::is_of_another_day) => {
+                    return Ok(false);
+                }
                 Ok(()) => "gives other ids for this conversation".to_owned(),
                 // Were it refused here, which conversations are built would depend on which are compared.
                 Err(error) => format!("builds this conversation, which the chat template refuses ({error})"),
@@ -236,24 +250,42 @@ mod tests {
     use super::*;
     use crate::dialect::Model;
 
+    fn builder(source: &str) -> PromptBuilder {
+        let model = Model::from(ChatTemplate::new("mine", source));
+        let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+        PromptBuilder::new(&model, tokenizer, &BuilderOptions::default()).expect("it fits")
+    }
+
+    fn sought() -> AhoCorasick {
+        AhoCorasick::new(["axe"]).expect("it is one text")
+    }
+
+    fn said(text: &str) -> Conversation {
+        [("user", text)].into_iter().collect()
+    }
+
+    const CONTENT: &str = "{{ messages[0].content }}";
+    const DIFFERS: &str = "{{ messages[0].content }}{% if messages[0].content == 'Hi' %}!{% endif %}";
+
     #[test]
     fn a_difference_is_an_error_and_ends_the_shortcut() {
-        let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
-        let builder = |source: &str| {
-            let model = Model::from(ChatTemplate::new("mine", source));
-            PromptBuilder::new(&model, Arc::clone(&tokenizer), &BuilderOptions::default()).expect("it fits")
-        };
-        let (fast, rendered) = (builder("{{ messages[0].content }}"), builder("{{ messages[0].content }}"));
-        let sought = || AhoCorasick::new(["axe"]).expect("it is one text");
-        assert!(!rendered.set_shortcut(builder("{{ messages[0].content }}!"), sought()), "it is wrong for all chats");
-        let differs = "{{ messages[0].content }}{% if messages[0].content == 'Hi' %}!{% endif %}";
-        assert!(fast.set_shortcut(builder(differs), sought()));
-        let said = |text: &str| [("user", text)].into_iter().collect::<Conversation>();
+        let (fast, rendered) = (builder(CONTENT), builder(CONTENT));
+        assert!(!rendered.set_shortcut(builder("{{ messages[0].content }}!"), sought(), None), "it is always wrong");
+        assert!(fast.set_shortcut(builder(DIFFERS), sought(), None));
         assert_eq!(fast.build(&said("axe")).ok(), rendered.build(&said("axe")).ok());
         // The first prompt is compared.
         let error = fast.build(&said("Hi")).expect_err("the ids differ").to_string();
         assert!(error.contains("gives other ids for this conversation") && error.contains("always_render"), "{error}");
         assert_eq!(fast.build(&said("Hi")).ok(), rendered.build(&said("Hi")).ok());
+    }
+
+    #[test]
+    fn a_shortcut_of_another_day_is_not_taken() {
+        for (day, is_taken) in [(None, true), (Day::today(), true), (Some(Day::long_ago()), false)] {
+            let builder_of_day = builder(CONTENT);
+            builder_of_day.set_shortcut(builder(DIFFERS), sought(), day);
+            assert_eq!(builder_of_day.build(&said("Hi")).is_err(), is_taken);
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@ use std::path::Path;
 
 use builtin::near;
 pub(crate) use builtin::{demo_conversations, near_among};
+pub(crate) use chat_template::Day;
 pub use chat_template::{ChatTemplate, ChatTemplateRenderer};
 pub use choice::ModelChoice;
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, SystemPrompt};

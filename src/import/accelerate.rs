@@ -6,7 +6,7 @@ use aho_corasick::AhoCorasick;
 
 use crate::builder::{PromptBuilder, plain_chat};
 use crate::conversation::{Conversation, is_space};
-use crate::dialect::{ChatTemplateRenderer, Model};
+use crate::dialect::{ChatTemplateRenderer, Day, Model};
 use crate::import::fit::THOUGHTS_END;
 use crate::import::imported::import_by;
 use crate::import::verify::{Theirs, Verifier};
@@ -26,7 +26,8 @@ pub const WORTH_ACCELERATING: usize = 1000;
 /// messages, of text that is not blank, without anything that the template looks for. One in 256 such prompts is built
 /// both ways and compared; a difference is an error, after which the chat template renders all prompts. All others are
 /// rendered by the chat template, as are those whose spans are recorded.
-/// [`BuilderOptions::always_render`](crate::BuilderOptions::always_render) prevents it.
+/// [`BuilderOptions::always_render`](crate::BuilderOptions::always_render) prevents it. That of a template that writes the
+/// day is used until this day ends.
 ///
 /// ```
 /// use metatok::dialect::ChatTemplate;
@@ -46,6 +47,7 @@ pub fn accelerate(builder: &PromptBuilder) -> bool {
 
 fn set_shortcut(builder: &PromptBuilder) -> Option<bool> {
     let source = builder.shortcut_source()?;
+    let day = if source.template.tells_time() { Some(Day::today()?) } else { None };
     let renderer = ChatTemplateRenderer::new(&source.template, builder.tokenizer()).ok()?;
     // A meta template may look for the end of thoughts, too.
     let sought = renderer.sought_in_contents()?.into_iter().chain([THOUGHTS_END.to_owned()]);
@@ -61,5 +63,5 @@ fn set_shortcut(builder: &PromptBuilder) -> Option<bool> {
     let Model { special_tokens, meta_template, .. } = model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
     let shortcut = PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options).ok()?;
-    Some(builder.set_shortcut(shortcut, sought))
+    Some(builder.set_shortcut(shortcut, sought, day))
 }

@@ -43,6 +43,7 @@ mod python_repr;
 mod python_str;
 mod renderer;
 mod source;
+mod told_time;
 mod touches;
 mod uses;
 mod values;
@@ -53,6 +54,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use renderer::ChatTemplateRenderer;
+pub(crate) use told_time::Day;
 
 use crate::error::Result;
 use crate::tokenizer::Tokenizer;
@@ -89,6 +91,11 @@ impl ChatTemplate {
     /// Whether it can write the time of its use, as with `strftime_now`, so that its prompts of another day can differ.
     pub fn tells_time(&self) -> bool {
         self.now.is_none() && self.mentions(environment::TELLS_TIME)
+    }
+
+    /// Whether it can write more of the time than the day.
+    pub(crate) fn tells_more_than_the_day(&self) -> bool {
+        self.tells_time() && !self.sources().all(|source| told_time::tells_days_alone(source))
     }
 
     /// The names in `kwargs` that stand nowhere in its code.

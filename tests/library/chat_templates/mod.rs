@@ -355,6 +355,8 @@ fn a_template_that_counts_or_tests_content_writes_what_it_counts() {
         ("messages", "m.content if m.content not in words else '?'", false),
         ("messages", "m.content if loop.previtem is undefined or loop.previtem.content != m.content else '?'", false),
         ("messages", "m.content if m.content|length < 123456789 else '?'", false),
+        ("messages", "m.content ~ strftime_now('%C')", true),
+        ("messages", "m.content ~ strftime_now('%H')[:0]", false),
     ] {
         let source = format!(
             "{{% for m in {messages} %}}<|im_start|>{{{{ m.role }}}}\n{{{{ {content} }}}}<|im_end|>\n{{% endfor %}}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
