@@ -39,7 +39,7 @@ use crate::dialect::{ChatTemplate, Day};
 use crate::error::{Result, Warning};
 use crate::render::{ApiTemplate, Renderer};
 use crate::stop::{Completion, StopCriteria, Trimmer};
-use crate::tokenizer::{TokenId, Tokenizer};
+use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 use buffers::Buffers;
 pub(crate) use combine::{ROLES_ONLY, name_a_template};
 pub use join::JoinSession;
@@ -216,7 +216,10 @@ impl PromptBuilder {
         if let Some(trimmer) = self.shared.trimmer.get() {
             return Ok(trimmer.clone());
         }
-        let trimmer = Trimmer::new(&self.shared.stop, self.tokenizer())?.pad_token_id(self.shared.pad);
+        // What models write, too, is not taken for padding.
+        let is_text = |id: &TokenId| self.tokenizer().added_token(*id).is_some_and(AddedToken::is_ordinary_text);
+        let pad = self.shared.pad.filter(|pad| !is_text(pad));
+        let trimmer = Trimmer::new(&self.shared.stop, self.tokenizer())?.pad_token_id(pad);
         Ok(self.shared.trimmer.get_or_init(|| trimmer).clone())
     }
 

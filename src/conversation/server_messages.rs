@@ -35,11 +35,18 @@ fn read_message(message: &mut ChatMessage) -> Result<()> {
     }
     let calls = message.others.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten();
     for (i, call) in calls.enumerate() {
-        if let Some(Value::Object(function)) = call.get_mut("function") {
-            let arguments = function.entry("arguments").or_insert(Value::Null);
-            *arguments = read_arguments(arguments.take()).at(format_args!("tool_calls[{i}]"))?;
-        }
+        read_call(call).at(format_args!("tool_calls[{i}]"))?;
     }
+    Ok(())
+}
+
+fn read_call(call: &mut Value) -> Result<()> {
+    let Some(Value::Object(function)) = call.get_mut("function") else {
+        let what = format!("a call must have a \"function\" that is an object, unlike {}", shown(call));
+        return Err(ErrorKind::Invalid(what).with_way_out("remove it; servers refuse other calls, too"));
+    };
+    let arguments = function.entry("arguments").or_insert(Value::Null);
+    *arguments = read_arguments(arguments.take())?;
     Ok(())
 }
 
@@ -59,6 +66,10 @@ pub(super) fn read_arguments(arguments: Value) -> Result<Value> {
     if read.is_object() {
         return Ok(read);
     }
-    let what = format!("\"arguments\" must be an object, not {}", shortened(read.to_string(), LONGEST));
+    let what = format!("\"arguments\" must be an object, not {}", shown(&read));
     Err(ErrorKind::Invalid(what).with_way_out("write an object; vLLM reads anything else as {}"))
+}
+
+fn shown(value: &Value) -> String {
+    shortened(value.to_string(), LONGEST)
 }

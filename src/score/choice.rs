@@ -1,8 +1,9 @@
 //! Which of several labels an answer settles on. Nothing is guessed: if that is open, there is none.
 
 use crate::score::label_words::{
-    ANNOUNCED, CONCLUDED, CONFIRMED, DENIED, DOUBTED, JOINED, MARKED, NEXT_QUESTION, OPEN, REJECTED, WITHDRAWN,
+    ANNOUNCED, CONCLUDED, CONFIRMED, DENIED, DOUBTED, JOINED, MARKED, OPEN, REJECTED, STATED, WITHDRAWN,
 };
+use crate::score::next_question::before_next_question;
 
 /// How many characters before a label say something about it.
 const NEAR: usize = 200;
@@ -22,10 +23,10 @@ pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let found = mentions(text, labels);
     let is_answer = |one: &Found<'_>| one.announcement.is_some() || !text[..one.at].contains(char::is_alphanumeric);
-    if let Some(next) = NEXT_QUESTION.find(text)
-        && found.iter().any(|one| one.at < next.start() && is_answer(one))
+    if let Some(own) = before_next_question(text)
+        && found.iter().any(|one| one.at < own.len() && is_answer(one))
     {
-        return settled(&text[..next.start()], labels);
+        return settled(own, labels);
     }
     let ending = found.last().filter(|last| ends(text, last) && !is_listed(text, &found, last));
     let chosen = match found.iter().filter_map(|found| found.announcement).max() {
@@ -163,6 +164,7 @@ fn is_contradicted(text: &str, found: &[Found<'_>], chosen: &Found<'_>) -> bool 
     let [.., before, last] = found else { return false };
     let is_other = last.at > chosen.at && last.label != chosen.label && !last.is_doubted && is_last_word(text, last);
     is_other
+        && STATED.is_match(near(text, last))
         && text[chosen.end()..last.at].contains(['.', '!', '?', '。', '！', '？', '\n'])
         && !OPEN.is_match(&text[before.end()..last.at])
 }
@@ -354,6 +356,27 @@ mod tests {
             ("A\n\nQ: next one?\nA: B\n\nQ: a third?\nA: C", Some("A")),
             ("答案：A\n问题：下一个？\n答案：B", Some("A")),
             ("Let me repeat it.\nQuestion: which one?\nAnswer: B", Some("B")),
+            ("The answer is A.\n\n### Question\nnext?\n### Answer\nB", Some("A")),
+            ("The answer is A.\n\nNext question: foo\nAnswer: B", Some("A")),
+            ("A\n\nWhat is foo?\nA. x\nB. y\nC. z\nD. w\nAnswer: B", Some("A")),
+            ("Here are the options:\nA. x\nB. y\nAnswer: B", Some("B")),
+            // A text that ends with a label.
+            ("Answer: A. Hepatitis B", Some("A")),
+            ("The answer is A. Vitamin C", Some("A")),
+            ("A. Hepatitis B", Some("A")),
+            ("The answer is A. I mean B", None),
+            // Others, together.
+            ("The answer is C (not A or B)", Some("C")),
+            ("The answer is C, not A, B or D.", Some("C")),
+            ("The answer is A.\n\nIt is not B or D.", Some("A")),
+            ("The answer is A\nReason: It is not B or D.", Some("A")),
+            ("It is not A or B.", None),
+            // More words.
+            ("the answer is letter B", Some("B")),
+            ("The answer is indeed A", Some("A")),
+            ("The answer is, A", None),
+            ("The answer is likely to be A", Some("A")),
+            ("I'd say A", Some("A")),
             // The answer takes its label back.
             ("The answer is A, which is incorrect.", None),
             ("The answer is A (incorrect)", None),

@@ -6,7 +6,7 @@ use regex::Regex;
 
 /// What announces a label: `answer B`, `I choose B`.
 const ANSWER: &str =
-    r"\banswer|答案|[选選][择擇]?|\bboxed|\bi(?: would| will|['’]d|['’]ll)? (?:choose|pick|select|go with)";
+    r"\banswer|答案|[选選][择擇]?|\bboxed|\bi(?: would| will|['’]d|['’]ll)? (?:choose|pick|select|say|go with)";
 
 /// What announces it only with `is` or a colon: `best option: B`.
 const OPTION: &str = r"\banswer (?:to|for) [^.,;:!?\n]{1,60}?|\b(?:correct|right|best|final|my) (?:option|choice|one)|正确的?(?:选项|項|项)?";
@@ -14,7 +14,7 @@ const OPTION: &str = r"\banswer (?:to|for) [^.,;:!?\n]{1,60}?|\b(?:correct|right
 const IS: &str = r"(?:is|are|be)\b|是|[为為]|[:：=]";
 
 /// Words that may stand beside `is`.
-const FILLER: &str = r"should|would|will|must|the|one|option|choice|correct|most|therefore|thus|hence|[a-z]+ly|text[a-z]*|math[a-z]+|选项|選項|应该?|显然|的";
+const FILLER: &str = r"should|would|will|must|to|the|one|option|choice|letter|indeed|correct|most|therefore|thus|hence|[a-z]+ly|text[a-z]*|math[a-z]+|选项|選項|应该?|显然|的";
 
 /// What may stand between such words.
 const GAP: &str = r"[^\p{L}\p{N}.,;!?。，；、]*";
@@ -37,7 +37,7 @@ pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
         eliminat[a-z]+|exclud[a-z]+|(?:wrong|incorrect|false) (?:that|to)|(?:no(?: [a-z]+)?|wrong|incorrect|false|worst|\
         possible|opposite of the|(?:least|second) [a-z]+) (?:answer|option|choice)s?";
     insensitive(&format!(
-        r"\b(?:i|we) (?:think|believe)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
+        r"\b(?:i|we)(?: would|['’]d)? (?:think|believe|say)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
     ))
 });
 
@@ -47,7 +47,10 @@ pub(super) static JOINED: LazyLock<Regex> =
 
 /// Before a label that is not meant.
 pub(super) static DENIED: LazyLock<Regex> = LazyLock::new(|| {
-    insensitive(&format!(r"(?:\bnot|n['’]t|\bcannot|不是|[而并]非|[不而](?:能|要|应|非)?[选選])(?: be)?{GAP}$"))
+    let others = r"(?:(?-i:\p{Lu}|\d)\W*(?:,|\b(?:or|nor)\b)\W*)*(?-i:\p{Lu}|\d)\W*\b(?:or|nor)\W+";
+    insensitive(&format!(
+        r"(?:\bnot|n['’]t|\bcannot|不是|[而并]非|[不而](?:能|要|应|非)?[选選])(?: be)?{GAP}(?:{others})?$"
+    ))
 });
 
 /// Between a label and what is said of it in Chinese.
@@ -94,9 +97,13 @@ pub(super) static WITHDRAWN: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) static CONCLUDED: LazyLock<Regex> =
     LazyLock::new(|| insensitive(r"(?:^|[\n;；]|\b(?:so|thus|hence|therefore)\b|所以|因此|故)[^\p{L}\p{N}\n]*$"));
 
-/// Where a base model goes on with a question of its own, as after each example.
-pub(super) static NEXT_QUESTION: LazyLock<Regex> =
-    LazyLock::new(|| insensitive(r"\n\W*(?:question|q|问题|题目|问)\W*\d*\W*[:：]"));
+/// Before a label that a sentence is about, and not a text that ends with one, such as `Hepatitis B`.
+pub(super) static STATED: LazyLock<Regex> = LazyLock::new(|| {
+    let words = format!(
+        "{IS}|['’]s|{FILLER}|so|thus|hence|therefore|answer|choose|chose|pick|picked|select|selected|say|mean|meant|take|prefer|with|选|選"
+    );
+    insensitive(&format!(r"(?:^|[.!?:;\n。！？：；]|\b(?:{words})|[是选選为為]){GAP}$"))
+});
 
 fn insensitive(pattern: &str) -> Regex {
     Regex::new(&format!("(?i){pattern}")).expect("it is a regular expression")

@@ -15,6 +15,7 @@ mod labeled_row;
 mod line;
 mod log_likelihood;
 mod normalize_by;
+mod next_question;
 mod number;
 mod pattern;
 mod picked_label;
@@ -164,7 +165,7 @@ impl Scorer {
             Compare::Exact { ignore_case, ignore_punctuation } => {
                 Some(plain(text, *ignore_case, *ignore_punctuation).into_owned())
             }
-            Compare::Number => number::last(text),
+            Compare::Number => number::last_of_answer(text),
             Compare::Choice(labels) => choice::settled(text, labels).map(str::to_owned),
         }
     }

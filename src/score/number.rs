@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use crate::score::next_question::before_next_question;
+
 /// Numbers between commas and points, or more points than a number has.
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\d+(?:,\d+)*\.[eE][+-]?\d+|(?:\d+(?:,\d+)*(?:\.\d+)*|\.\d+)(?:[eE][+-]?\d+)?|\.\.+")
@@ -21,8 +23,13 @@ const MINUSES: [char; 5] = ['-', '‑', '–', '−', '－'];
 /// The largest exponent that is written out, in either direction.
 const LARGEST_EXPONENT: u64 = 999;
 
+/// The last number of an answer, or if that has none, of the questions and answers that follow it.
+pub(super) fn last_of_answer(text: &str) -> Option<String> {
+    before_next_question(text).and_then(last).or_else(|| last(text))
+}
+
 /// The last number, without commas, a plus, and redundant zeros. A larger exponent stays, after digits without a point.
-pub(super) fn last(text: &str) -> Option<String> {
+fn last(text: &str) -> Option<String> {
     let text = with_ascii_digits(text);
     let text = &*with_plain_commas(&text);
     let found = NUMBERS.find_iter(text).filter(|found| !found.as_str().ends_with('.')).last()?;
@@ -110,7 +117,19 @@ fn is_negative(before: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::last;
+    use super::{last, last_of_answer};
+
+    #[test]
+    fn what_follows_a_next_question_does_not_count() {
+        for (text, number) in [
+            ("The answer is 18.\n\nQuestion: Tom has 5 apples.\nAnswer: 12", Some("18")),
+            ("18\n\nQ: 5 + 7?\nA: 12", Some("18")),
+            ("Let me repeat it.\nQuestion: 9 * 2?\nAnswer: 18", Some("18")),
+            ("The question: 9 * 2. It is 18", Some("18")),
+        ] {
+            assert_eq!(last_of_answer(text).as_deref(), number, "{text}");
+        }
+    }
 
     #[test]
     fn numbers_are_written_in_one_way() {

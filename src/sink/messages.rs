@@ -85,11 +85,14 @@ fn with_arguments_as_strings(mut said: Value) -> Value {
         call => std::slice::from_mut(call),
     };
     for call in calls {
-        let call = if call.get("function").is_some() { &mut call["function"] } else { call };
-        if let Some(arguments) =
-            call.get_mut("arguments").filter(|arguments| !arguments.is_string() && !arguments.is_null())
-        {
-            *arguments = arguments.to_string().into();
+        let arguments = match call.get_mut("function") {
+            Some(Value::Object(function)) => Some(function.entry("arguments").or_insert(Value::Null)),
+            _ => call.get_mut("arguments"),
+        };
+        match arguments {
+            Some(arguments @ Value::Null) => *arguments = "{}".into(),
+            Some(arguments) if !arguments.is_string() => *arguments = arguments.to_string().into(),
+            _ => {}
         }
     }
     said

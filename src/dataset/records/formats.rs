@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::conversation::{Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, source_of};
 use crate::dataset::MaxOutLen;
@@ -91,6 +91,11 @@ fn with_variables<'a>(record: Record<'a>, keys: &Keys<'_>) -> Result<Record<'a>>
 
 /// OpenAI-style messages or a `PromptList`.
 fn messages<'a>(keys: &Keys<'a>) -> Result<Record<'a>> {
+    messages_by(keys, listed)
+}
+
+/// The same with a way to read the list.
+fn messages_by<'a>(keys: &Keys<'a>, listed: fn(&Keys<'_>, &str) -> Result<Conversation>) -> Result<Record<'a>> {
     let key = ["messages", "conversation", "conversations", "prompt"].into_iter().find(|key| keys.has(key));
     let key = key.unwrap_or("messages");
     if key != "prompt" && keys.begins(key, '"') {
@@ -131,6 +136,18 @@ fn opens_with(messages: &Conversation, keys: &Keys<'_>) -> bool {
 
 fn listed(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
     Ok(keys.get(key)?.unwrap_or_else(|| Conversation::Messages(Vec::new())))
+}
+
+/// The same where servers take a message without content for an empty one.
+fn listed_as_server(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
+    let with_contents = |list: &str| {
+        let mut messages: Vec<Map<String, Value>> = serde_json::from_str(list).ok()?;
+        for message in messages.iter_mut().filter(|message| message.get("content").is_none_or(Value::is_null)) {
+            message.insert("content".into(), "".into());
+        }
+        serde_json::from_value(messages.into_iter().map(Value::Object).collect()).ok()
+    };
+    listed(keys, key).or_else(|error| keys.raw(key).and_then(with_contents).ok_or(error))
 }
 
 /// Puts the system message of a record before its conversation.
@@ -336,7 +353,10 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
             no_other_prompt(&body)?;
         }
         let is_completion_request = !body.has("messages");
-        let mut record = messages(&body)?;
+        let mut record = match reads_for {
+            ReadsFor::ChatTemplate => messages_by(&body, listed_as_server)?,
+            ReadsFor::Template | ReadsFor::Server => messages(&body)?,
+        };
         if reads_for == ReadsFor::ChatTemplate {
             record.conversation.read_as_server()?;
         }

@@ -1,8 +1,9 @@
 //! The errors of records that cannot be read.
 
-use crate::dataset::records::reads_for::ReadsFor;
 use serde_json::value::RawValue;
 
+use crate::conversation::Conversation;
+use crate::dataset::records::reads_for::ReadsFor;
 use crate::error::{Error, ErrorKind, Fault, Place, Setting, way_out};
 use crate::wording::plain;
 
@@ -33,16 +34,18 @@ pub(super) fn messages_error(record: &str, messages: &str, error: &serde_json::E
     }
 }
 
-/// The number of the message at which a list was found to be wrong.
+/// The number of the first message of a list that is wrong by itself, or else of the one at which the list was.
 fn message_at(list: &str, error: &serde_json::Error) -> Option<usize> {
+    let items: Vec<&RawValue> = serde_json::from_str(list).ok()?;
+    let is_wrong = |item: &&RawValue| serde_json::from_str::<Conversation>(&format!("[{item}]")).is_err();
     let lines = list.split_inclusive('\n').take(error.line().checked_sub(1)?);
     let place = lines.map(str::len).sum::<usize>() + error.column();
-    let items: Vec<&RawValue> = serde_json::from_str(list).ok()?;
-    items.iter().position(|item| {
+    let ends_behind = |item: &&RawValue| {
         let end = item.get().as_ptr() as usize + item.get().len() - list.as_ptr() as usize;
         // What an item lacks is found out one byte after it.
         place <= end + 1
-    })
+    };
+    items.iter().position(is_wrong).or_else(|| items.iter().position(ends_behind))
 }
 
 /// An error of a record that is valid JSON.
