@@ -351,11 +351,11 @@ impl Builder {
         Ok(Prompt { id, ..self.of_prompt(session.build(&said.conversation)?, None, said)? })
     }
 
-    /// A prompt of what was said. If whole messages were dropped, `left` is the rest of the conversation.
-    fn of_prompt(&self, prompt: TokenizedPrompt, left: Option<Conversation>, said: &Said) -> Result<Prompt> {
+    /// A prompt of what was said. If whole messages were dropped, a chat wrapper may have `made` others of the rest.
+    fn of_prompt(&self, prompt: TokenizedPrompt, made: Option<Conversation>, said: &Said) -> Result<Prompt> {
         Ok(Prompt::of(
             prompt,
-            left.map_or_else(|| self.shared.builder.prepared(&said.conversation), |left| Ok(Cow::Owned(left)))?,
+            made.map_or_else(|| self.shared.builder.prepared(&said.conversation), |made| Ok(Cow::Owned(made)))?,
         ))
     }
 }

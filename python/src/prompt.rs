@@ -22,14 +22,14 @@ pub(crate) struct Prompt {
     pub(crate) max_out_len: Option<u64>,
     /// The ids that are scored, and -100 for all others.
     pub(crate) labels: Option<Vec<i64>>,
-    /// What it was built of, if that has media.
+    /// The conversation whose messages its media number, if it has any.
     pub(crate) conversation: Option<Conversation>,
 }
 
 impl Prompt {
     /// A prompt of this conversation.
     pub(crate) fn of(prompt: TokenizedPrompt, conversation: Cow<'_, Conversation>) -> Self {
-        let conversation = conversation.has_media().then(|| conversation.into_owned());
+        let conversation = (!prompt.media.is_empty()).then(|| conversation.into_owned());
         Self { prompt, conversation, ..Self::default() }
     }
 }

@@ -93,7 +93,7 @@ impl Shared {
 
     /// The ids of a prompt whose media have no place beside them.
     pub(crate) fn ids_without_media(&self, built: Prompt) -> Vec<u32> {
-        if built.conversation.is_some() {
+        if built.prompt.has_media {
             self.media_omitted.see();
         }
         built.prompt.input_ids

@@ -280,7 +280,7 @@ def test_images_have_their_kind_and_source(options: dict[str, Any]) -> None:
     first, last = ("image", "a.png", 0), ("image", "b.png", 2)
     assert media(builder.build(chat)) == media(builder.build_all([chat])[0]) == [first, last]
     room: dict[str, Any] = {"max_seq_len": 20, "truncation": "oldest-turns"}
-    assert media(builder.build(chat, **room)) == [("image", "b.png", 0)]
+    assert media(builder.build(chat, **room)) == media(builder.build_all([chat], **room)[0]) == [last]
     dialogue = builder.dialogue(**room)
     for message in chat:
         dialogue.push(message)

@@ -36,6 +36,10 @@ pub struct TokenizedPrompt {
     /// [`BuilderOptions::continue_final_message`](crate::BuilderOptions::continue_final_message).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answer_omitted: bool,
+    /// Whether the conversation has an image, audio or video: also where a chat template writes its own tokens for it, or none,
+    /// so that it is not among `media`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_media: bool,
 }
 
 /// The tokens of an image, audio or video.

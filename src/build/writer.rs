@@ -180,14 +180,14 @@ impl IdsForm {
         let conversation = &*self.builder.prepared(request.conversation)?;
         check_media(conversation, self.check_files)?;
         let detail = self.detail(request.scored);
-        let Fitted { mut prompt, truncated, conversation: left } = match self.budget {
+        let Fitted { mut prompt, truncated, conversation: made } = match self.budget {
             None => Fitted::whole(session.build_with(conversation, detail)?),
             Some(budget) => {
                 let (builder, budget) = (self.builder.with_detail(detail), budget.of_answer(key.max_out_len));
                 builder.fit(request.conversation, conversation, &budget)?
             }
         };
-        let conversation = left.as_ref().unwrap_or(conversation);
+        let conversation = made.as_ref().unwrap_or(conversation);
         let labels = match self.needs_labels(request.scored) {
             true => labels_of(&prompt, conversation, request.scored, session)?,
             false => None,

@@ -188,6 +188,7 @@ impl Session {
         };
         buffers.segments = Buffers::reuse(segments.into_vec());
         prompt.answer_omitted = builder.omits_answer(conversation);
+        prompt.has_media = conversation.has_media();
         built
     }
 }

@@ -136,13 +136,13 @@ impl Job {
             Some(said) => usize::try_from(said).unwrap_or(usize::MAX),
             None => usual.min(of_prompt.max_seq_len.saturating_sub(prompt.input_ids.len())).max(1),
         };
-        let (ask, conversation) = match &mut self.prompts {
+        let ask = match &mut self.prompts {
             Prompts::Conversation(conversation, max_out_len) => {
                 let Some(conversation) = conversation.take() else { return Ok(None) };
                 let budget = of_prompt.of_answer(*max_out_len);
-                let Fitted { prompt, truncated, conversation: rest } = builder.build_within(&conversation, &budget)?;
+                let Fitted { prompt, truncated, .. } = builder.build_within(&conversation, &budget)?;
                 let max_new_tokens = limit(*max_out_len, &prompt);
-                (Ask { turn: None, max_new_tokens, truncated, prompt }, rest.unwrap_or(conversation))
+                Ask { turn: None, max_new_tokens, truncated, prompt }
             }
             Prompts::Known(prompts) => {
                 let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
@@ -154,9 +154,9 @@ impl Job {
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
                 let budget = of_prompt.of_answer(max_out_len);
-                let Fitted { prompt, truncated, conversation: rest } = builder.build_within(&conversation, &budget)?;
+                let Fitted { prompt, truncated, .. } = builder.build_within(&conversation, &budget)?;
                 let max_new_tokens = limit(max_out_len, &prompt);
-                (Ask { turn, max_new_tokens, truncated, prompt }, rest.unwrap_or(conversation))
+                Ask { turn, max_new_tokens, truncated, prompt }
             }
             Prompts::Turns(turns, max_out_len) => {
                 self.turn = turns.plan().turn().or(self.turn);
@@ -164,11 +164,10 @@ impl Job {
                 let Some(next) = turns.next_prompt()? else { return Ok(None) };
                 of_turn.of_answer(max_out_len).check(next.prompt.input_ids.len())?;
                 let max_new_tokens = limit(max_out_len, &next.prompt);
-                let ask = Ask { turn: Some(next.turn), max_new_tokens, truncated: None, prompt: next.prompt };
-                (ask, next.conversation)
+                Ask { turn: Some(next.turn), max_new_tokens, truncated: None, prompt: next.prompt }
             }
         };
-        if conversation.has_media() {
+        if ask.prompt.has_media {
             let what = "the engine only reads text, but the prompt has an image, audio or video";
             return Err(ErrorKind::Usage(what.into()).into());
         }

@@ -1,6 +1,5 @@
 //! Rejects the prompts that an engine's form cannot express.
 
-use crate::conversation::Conversation;
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 use crate::sink::{BuiltPrompt, PromptKey};
 
@@ -16,7 +15,7 @@ pub(crate) fn refuse_unless_plain(engine: &str, key: &PromptKey<'_>, built: &Bui
 pub(crate) fn refuse_choices_and_media(engine: &str, built: &BuiltPrompt<'_>) -> Result<()> {
     let what = if !built.choice_ids.is_empty() {
         CHOICE
-    } else if built.conversation.is_some_and(Conversation::has_media) {
+    } else if built.prompt.has_media {
         "an image, audio or video with token ids"
     } else {
         return Ok(());

@@ -16,6 +16,7 @@
 
 mod cut;
 mod by_estimate;
+mod numbers;
 mod truncation;
 mod units;
 
@@ -30,8 +31,9 @@ use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
 use by_estimate::fewest_dropped_by_estimate;
 use cut::Cut;
 pub use cut::CutTokens;
+use numbers::Numbers;
 pub use truncation::Truncation;
-use units::{estimates, units, without_items};
+use units::{estimates, examples_among, units, without_items};
 
 /// How long a prompt may be.
 ///
@@ -62,11 +64,11 @@ pub struct ContextBudget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fitted {
-    /// The prompt.
+    /// The prompt. Its spans and media number messages and examples as the whole conversation does.
     pub prompt: TokenizedPrompt,
     /// What was dropped; none if it fitted unchanged.
     pub truncated: Option<Truncated>,
-    /// The rest of the conversation, if whole messages were dropped. Spans and media count its messages.
+    /// What a chat wrapper made of the rest, if whole messages were dropped. Then spans and media number its messages.
     pub conversation: Option<Conversation>,
 }
 
@@ -146,6 +148,20 @@ impl Fitted {
     pub(crate) fn whole(prompt: TokenizedPrompt) -> Self {
         Self { prompt, truncated: None, conversation: None }
     }
+
+    /// The same prompt with the numbers of this whole conversation, unless a chat wrapper made others.
+    fn numbered_as(mut self, whole: &Conversation) -> Self {
+        if let (Some(truncated), None) = (&self.truncated, &self.conversation) {
+            let messages = Numbers::without(&truncated.messages);
+            let examples = Numbers::without(&examples_among(&truncated.messages, whole));
+            for part in self.prompt.spans.iter_mut().flatten().map(|span| &mut span.part) {
+                part.message = part.message.map(|message| messages.among_all(message as usize) as u32);
+                part.example = part.example.map(|example| examples.among_all(example as usize) as u32);
+            }
+            self.prompt.media.iter_mut().for_each(|media| media.message = messages.among_all(media.message));
+        }
+        self
+    }
 }
 
 impl PromptBuilder {
@@ -171,9 +187,19 @@ impl PromptBuilder {
         self.fit(conversation, &*self.prepared(conversation)?, budget)
     }
 
-    /// [`Self::build_within`], for a conversation that is also [`Self::prepared`]. Examples and turns are dropped before
-    /// that, because afterwards they may no longer be told apart.
+    /// [`Self::build_within`], for a conversation that is also [`Self::prepared`].
     pub(crate) fn fit(
+        &self,
+        conversation: &Conversation,
+        prepared: &Conversation,
+        budget: &ContextBudget,
+    ) -> Result<Fitted> {
+        Ok(self.fit_rest(conversation, prepared, budget)?.numbered_as(conversation))
+    }
+
+    /// The same, but spans and media number what is left. Examples and turns are dropped before a conversation is prepared,
+    /// because afterwards they may no longer be told apart.
+    pub(crate) fn fit_rest(
         &self,
         conversation: &Conversation,
         prepared: &Conversation,
@@ -251,23 +277,27 @@ impl PromptBuilder {
             let mut gone = units[..count].concat();
             gone.sort_unstable();
             let left = without_items(conversation, &gone);
-            let converted = match self.prepared(&left)? {
-                Cow::Owned(converted) => Some(converted),
-                Cow::Borrowed(_) => None,
-            };
-            let left = converted.unwrap_or(left);
+            let left = self.prepared(&left)?;
             session.build_any(&left, detail, &mut prompt)?;
-            last = Some((gone, left));
+            last = Some((gone, made_by_wrapper(left)));
             Ok(prompt.input_ids.len())
         })?;
         let to = prompt.input_ids.len();
         match last.filter(|_| dropped.is_some()) {
-            Some((messages, left)) => {
+            Some((messages, conversation)) => {
                 self.check_not_empty(&prompt)?;
                 let truncated = Truncated { from, to, tokens: Vec::new(), messages };
-                Ok(Fitted { prompt, truncated: Some(truncated), conversation: Some(left) })
+                Ok(Fitted { prompt, truncated: Some(truncated), conversation })
             }
             None => Err(budget.too_long(to)),
         }
+    }
+}
+
+/// What was prepared, if a chat wrapper made it; else its messages have the places of those that it was prepared from.
+fn made_by_wrapper(prepared: Cow<'_, Conversation>) -> Option<Conversation> {
+    match prepared {
+        Cow::Owned(Conversation::Messages(messages)) => Some(Conversation::Messages(messages)),
+        Cow::Owned(_) | Cow::Borrowed(_) => None,
     }
 }

@@ -108,6 +108,13 @@ fn examples(items: &[Item]) -> Vec<Vec<usize>> {
     examples
 }
 
+/// The numbers of a prompt list's examples that have one of these items, which are in order.
+pub(super) fn examples_among(gone: &[usize], conversation: &Conversation) -> Vec<usize> {
+    let Conversation::List(items) = conversation else { return Vec::new() };
+    let is_gone = |(_, example): &(usize, Vec<usize>)| example.iter().any(|item| gone.binary_search(item).is_ok());
+    examples(items).into_iter().enumerate().filter(is_gone).map(|(number, _)| number).collect()
+}
+
 /// The number of tokens that are probably left for each number of units that are dropped, from none on, by what each
 /// message has in the whole prompt.
 pub(super) fn estimates(units: &[Vec<usize>], prompt: &TokenizedPrompt) -> Vec<usize> {

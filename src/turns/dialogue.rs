@@ -64,7 +64,7 @@ pub(super) struct SeenPrompt {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DialoguePrompt {
-    /// The prompt.
+    /// The prompt. Its spans and media number the messages that are left, see [`Dialogue::messages`].
     pub prompt: TokenizedPrompt,
     /// How many of its first tokens the engine has already seen: in the previous prompt, and in the answer to it.
     pub prefix_tokens: usize,
@@ -292,12 +292,14 @@ impl Dialogue {
     }
 
     fn fit(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
-        let fitted = self.builder.build_within(conversation, budget)?;
+        let prepared = &*self.builder.prepared(conversation)?;
+        let fit = |budget: &ContextBudget| self.builder.fit_rest(conversation, prepared, budget);
+        let fitted = fit(budget)?;
         if fitted.truncated.is_none() || self.headroom == 0 {
             return Ok(fitted);
         }
         let shorter = ContextBudget { max_seq_len: budget.max_seq_len.saturating_sub(self.headroom), ..*budget };
-        match self.builder.build_within(conversation, &shorter) {
+        match fit(&shorter) {
             Err(error) if matches!(error.kind(), ErrorKind::TooLong { .. }) => Ok(fitted),
             shorter => shorter,
         }

@@ -134,7 +134,7 @@ proptest! {
             let last_question = messages.iter().rposition(|message| message.role == "user");
             prop_assert!(last_question.is_none_or(|last| !truncated.messages.contains(&last)));
             let built = builder.build(&Conversation::Messages(kept)).map_err(|error| TestCaseError::fail(error.to_string()))?;
-            prop_assert_eq!(built, prompt);
+            prop_assert_eq!(numbered_as_whole(built, messages.len(), &truncated.messages), prompt);
         }
     }
 }
@@ -167,9 +167,10 @@ proptest! {
         let budget = ContextBudget { max_seq_len: limit, max_out_len: 0, truncation };
         let fitted = builder.build_within(&conversation, &budget).ok();
         // What is left has the ids that it has when nothing is known of the whole.
-        if let Some(Fitted { prompt, conversation: Some(left), .. }) = &fitted {
-            let alone = builder_of(model).build(left).expect("it builds");
-            prop_assert_eq!((&prompt.input_ids, &prompt.spans), (&alone.input_ids, &alone.spans));
+        if let Some(Fitted { prompt, truncated: Some(truncated), .. }) = &fitted {
+            let left = without(&conversation, &truncated.messages);
+            let alone = builder_of(model).build(&left).expect("it builds");
+            prop_assert_eq!(prompt, &numbered_as_whole(alone, texts.len() * 3 + 3, &truncated.messages));
         }
         prop_assert_eq!(fitted.and_then(|fitted| fitted.truncated).map(|truncated| truncated.messages), expected);
     }
@@ -201,6 +202,17 @@ fn without(conversation: &Conversation, gone: &[usize]) -> Conversation {
         Conversation::List(all) => Conversation::List((0..all.len()).filter(is_kept).map(|i| all[i].clone()).collect()),
         other => other.clone(),
     }
+}
+
+/// The prompt of what is left, with the numbers of the whole conversation, in which each example has three items.
+fn numbered_as_whole(mut prompt: TokenizedPrompt, messages: usize, gone: &[usize]) -> TokenizedPrompt {
+    let left: Vec<u32> =
+        (0..messages).filter(|message| !gone.contains(message)).map(|message| message as u32).collect();
+    for span in prompt.spans.iter_mut().flatten() {
+        span.part.message = span.part.message.map(|message| left[message as usize]);
+        span.part.example = span.part.example.map(|example| left[3 * example as usize] / 3);
+    }
+    prompt
 }
 
 fn thousands_of_turns_go_within_seconds() {
