@@ -128,7 +128,14 @@ impl BatchBuilder<'_> {
         let key = PromptKey { max_out_len, ..PromptKey::of(id_or_number) };
         let (conversation, scored) = record.into_conversation(self.mode)?;
         let tools = tools.as_deref();
-        self.write(PromptRequest { key, conversation: &conversation, scored: &scored, choices: &[], tools })?;
+        self.write(PromptRequest {
+            key,
+            conversation: &conversation,
+            scored: &scored,
+            choices: &[],
+            examples: &[],
+            tools,
+        })?;
         self.built.ids.push(id.map(RawValue::get), number, line);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Writes prompts one after the other, as token ids or as messages.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde_json::value::RawValue;
 
@@ -101,6 +102,7 @@ pub(crate) struct PromptRequest<'p> {
     pub(super) conversation: &'p Conversation,
     pub(super) scored: &'p ScoredText,
     pub(super) choices: &'p [String],
+    pub(super) examples: &'p [Range<usize>],
     pub(super) tools: Option<&'p str>,
 }
 
@@ -121,8 +123,8 @@ impl<'p> PromptRequest<'p> {
             max_out_len: prompt.max_out_len,
             ..PromptKey::from(row)
         };
-        let RowPrompt { conversation, scored, choices, tools, .. } = prompt;
-        Self { key, conversation, scored, choices, tools: tools.as_deref() }
+        let RowPrompt { conversation, scored, choices, examples, tools, .. } = prompt;
+        Self { key, conversation, scored, choices, examples, tools: tools.as_deref() }
     }
 }
 
@@ -184,7 +186,7 @@ impl IdsForm {
             None => Fitted::whole(session.build_with(conversation, detail)?),
             Some(budget) => {
                 let (builder, budget) = (self.builder.with_detail(detail), budget.of_answer(key.max_out_len));
-                builder.fit(request.conversation, conversation, &budget)?
+                builder.fit(request.conversation, conversation, request.examples, &budget)?
             }
         };
         let conversation = made.as_ref().unwrap_or(conversation);

@@ -145,7 +145,7 @@ impl Job {
                 Ask { turn: None, max_new_tokens, truncated, prompt }
             }
             Prompts::Known(prompts) => {
-                let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
+                let Some(RowPrompt { turn, max_out_len, choices, examples, conversation, .. }) = prompts.next() else {
                     return Ok(None);
                 };
                 self.turn = turn;
@@ -153,8 +153,8 @@ impl Job {
                     let what = "this dataset compares next-token logits, which `run` does not compute; use `build`";
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
-                let budget = of_prompt.of_answer(max_out_len);
-                let Fitted { prompt, truncated, .. } = builder.build_within(&conversation, &budget)?;
+                let (prepared, budget) = (builder.prepared(&conversation)?, of_prompt.of_answer(max_out_len));
+                let Fitted { prompt, truncated, .. } = builder.fit(&conversation, &prepared, &examples, &budget)?;
                 let max_new_tokens = limit(max_out_len, &prompt);
                 Ask { turn, max_new_tokens, truncated, prompt }
             }

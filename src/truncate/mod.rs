@@ -21,6 +21,7 @@ mod truncation;
 mod units;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -184,17 +185,19 @@ impl PromptBuilder {
     /// The same as for [`Self::build`], [`ErrorKind::TooLong`] if nothing more can be dropped, and [`ErrorKind::Usage`] for
     /// texts to score, which are never truncated.
     pub fn build_within(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
-        self.fit(conversation, &*self.prepared(conversation)?, budget)
+        self.fit(conversation, &*self.prepared(conversation)?, &[], budget)
     }
 
-    /// [`Self::build_within`], for a conversation that is also [`Self::prepared`].
+    /// [`Self::build_within`], for a conversation that is also [`Self::prepared`], and the messages of each of its examples,
+    /// which a prompt list marks itself.
     pub(crate) fn fit(
         &self,
         conversation: &Conversation,
         prepared: &Conversation,
+        examples: &[Range<usize>],
         budget: &ContextBudget,
     ) -> Result<Fitted> {
-        Ok(self.fit_rest(conversation, prepared, budget)?.numbered_as(conversation))
+        Ok(self.fit_rest(conversation, prepared, examples, budget)?.numbered_as(conversation))
     }
 
     /// The same, but spans and media number what is left. Examples and turns are dropped before a conversation is prepared,
@@ -203,6 +206,7 @@ impl PromptBuilder {
         &self,
         conversation: &Conversation,
         prepared: &Conversation,
+        examples: &[Range<usize>],
         budget: &ContextBudget,
     ) -> Result<Fitted> {
         if self.mode() == Mode::Score && budget.truncation != Truncation::Refuse {
@@ -235,7 +239,7 @@ impl PromptBuilder {
         if budget.truncation.cuts_tokens() {
             return self.cut(prompt, budget);
         }
-        let units = units(conversation, budget.truncation, |role| self.speaks_for_model(role));
+        let units = units(conversation, examples, budget.truncation, |role| self.speaks_for_model(role));
         let is_as_counted = std::ptr::eq(conversation, prepared);
         let estimates = if is_as_counted { estimates(&units, &prompt) } else { Vec::new() };
         self.build_dropping(conversation, &units, &estimates, budget, prompt, &mut session)

@@ -1,14 +1,18 @@
 //! The turns and examples of a conversation that may be dropped entirely, and the conversation without some of them.
 
+use std::ops::Range;
+
 use foldhash::{HashMap, HashMapExt};
 
 use crate::assemble::TokenizedPrompt;
 use crate::conversation::{Chat, ChatMessage, Conversation, Item, Section};
 use crate::truncate::Truncation;
 
-/// What may be dropped, in the order in which it is dropped.
+/// What may be dropped, in the order in which it is dropped. Messages do not mark examples, so `examples_of_messages` says
+/// which they are.
 pub(super) fn units(
     conversation: &Conversation,
+    examples_of_messages: &[Range<usize>],
     truncation: Truncation,
     speaks_for_model: impl Fn(&str) -> bool,
 ) -> Vec<Vec<usize>> {
@@ -20,7 +24,9 @@ pub(super) fn units(
             let role_of = |message: &ChatMessage| speaker(&message.role, &speaks_for_model);
             turns(conversation.messages().unwrap_or_default().iter().map(role_of))
         }
-        (Conversation::Messages(_) | Conversation::Chat(_), _) => Vec::new(),
+        (Conversation::Messages(_) | Conversation::Chat(_), _) => {
+            examples_of_messages.iter().map(|messages| messages.clone().collect()).collect()
+        }
     };
     if truncation == Truncation::LastExamples {
         units.reverse();

@@ -293,7 +293,7 @@ impl Dialogue {
 
     fn fit(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
         let prepared = &*self.builder.prepared(conversation)?;
-        let fit = |budget: &ContextBudget| self.builder.fit_rest(conversation, prepared, budget);
+        let fit = |budget: &ContextBudget| self.builder.fit_rest(conversation, prepared, &[], budget);
         let fitted = fit(budget)?;
         if fitted.truncated.is_none() || self.headroom == 0 {
             return Ok(fitted);

@@ -1,11 +1,13 @@
 //! Prompts with as many in-context examples as fit.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::HashMap;
 
 use crate::conversation::Conversation;
 use crate::dataset::prompter::Task;
+use crate::dataset::prompter::task::JoinedExamples;
 use crate::dataset::rows::{Row, Value};
 use crate::error::Result;
 use crate::fewest_dropped::fewest_dropped;
@@ -58,7 +60,7 @@ impl FewShotPrompter {
 #[derive(Debug, Clone)]
 pub(crate) struct Shots {
     train: Arc<[Row]>,
-    joined: HashMap<Vec<i64>, Conversation>,
+    joined: HashMap<Vec<i64>, JoinedExamples>,
 }
 
 /// At most this many lists of examples are kept: retrievers that choose new examples for each row never repeat a list.
@@ -97,16 +99,27 @@ impl Shots {
 
     /// The prompt of a row with these examples.
     fn prompt_with(&mut self, task: &Task, row: &Row, ids: &[i64], asked: Asked<'_>) -> Result<Conversation> {
-        let examples = self.examples(task, ids)?;
+        let examples = &self.examples(task, ids)?.joined;
         match asked {
             Asked::Label { label, keep_sep_token } => task.label_prompt(row, examples, label, keep_sep_token),
             Asked::Answer => task.prompt(row, examples),
         }
     }
 
-    fn examples(&mut self, task: &Task, ids: &[i64]) -> Result<&Conversation> {
+    /// The messages of each of these examples in the prompt of a row; none if they have no messages of their own there.
+    pub(crate) fn messages(&mut self, task: &Task, row: &Row, ids: &[i64]) -> Result<Vec<Range<usize>>> {
+        let Some(mut end) = task.template()?.messages_before_examples(row)? else { return Ok(Vec::new()) };
+        let ranges = self.examples(task, ids)?.messages.iter().map(|messages| {
+            let start = end;
+            end += messages;
+            start..end
+        });
+        Ok(ranges.collect())
+    }
+
+    fn examples(&mut self, task: &Task, ids: &[i64]) -> Result<&JoinedExamples> {
         if !self.joined.contains_key(ids) {
-            let examples = task.examples(ids, &self.train)?;
+            let examples = task.joined_examples(ids, &self.train)?;
             if self.joined.len() == KEPT {
                 self.joined.clear();
             }

@@ -1,5 +1,7 @@
 //! A prompt of a row.
 
+use std::ops::Range;
+
 use crate::conversation::Conversation;
 use crate::dataset::prompter::ScoredText;
 use crate::dataset::rows::Value;
@@ -24,6 +26,8 @@ pub struct RowPrompt {
     pub choices: Vec<String>,
     /// The descriptions of tools for the conversation, as JSON. Only servers accept them.
     pub tools: Option<String>,
+    /// The messages of each of its examples, if these are messages of their own.
+    pub examples: Vec<Range<usize>>,
     /// How many of its examples were left out because they did not fit.
     pub examples_left_out: usize,
     /// Whether further turns of the dialogue depend on the model's answer.
@@ -43,6 +47,7 @@ impl From<Conversation> for RowPrompt {
             scored: ScoredText::Whole,
             choices: Vec::new(),
             tools: None,
+            examples: Vec::new(),
             examples_left_out: 0,
             needs_answer: false,
             conversation,

@@ -124,9 +124,10 @@ impl RowPrompter {
             }
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
                 let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
+                let examples = self.shots.messages(&dataset.task, row, &ids)?;
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
                 let examples_left_out = wanted - ids.len();
-                Ok(vec![RowPrompt { max_out_len, examples_left_out, ..conversation.into() }])
+                Ok(vec![RowPrompt { max_out_len, examples, examples_left_out, ..conversation.into() }])
             }
             InferencerKind::FunctionCalls => {
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
@@ -134,8 +135,9 @@ impl RowPrompter {
             }
             InferencerKind::Choose => {
                 let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
+                let examples = self.shots.messages(&dataset.task, row, &ids)?;
                 let examples_left_out = wanted - ids.len();
-                Ok(vec![RowPrompt { choices: choices(row)?, examples_left_out, ..conversation.into() }])
+                Ok(vec![RowPrompt { choices: choices(row)?, examples, examples_left_out, ..conversation.into() }])
             }
             InferencerKind::Continuation => self.each_label(row, ids, excess, |row, conversation| {
                 let continuation = row.get("cont").ok_or_else(|| row.no_column("cont"))?.text().into_owned();

@@ -33,6 +33,14 @@ pub struct Task {
     pub max_row_bytes: usize,
 }
 
+/// In-context examples side by side.
+#[derive(Debug, Clone)]
+pub(super) struct JoinedExamples {
+    pub(super) joined: Conversation,
+    /// How many messages each has.
+    pub(super) messages: Vec<usize>,
+}
+
 impl Task {
     /// The in-context examples from these rows of the training set, joined as the templates require. OpenCompass:
     /// `generate_ice`.
@@ -40,10 +48,16 @@ impl Task {
     /// # Errors
     /// [`crate::ErrorKind::Dataset`] without an `ice_template`, and for an example that does not exist.
     pub fn examples(&self, ids: &[i64], train: &[Row]) -> Result<Conversation> {
+        Ok(self.joined_examples(ids, train)?.joined)
+    }
+
+    /// The same, with how many messages each has.
+    pub(super) fn joined_examples(&self, ids: &[i64], train: &[Row]) -> Result<JoinedExamples> {
         self.check_place_for_examples(ids)?;
         let Some((name, template)) = self.example_template() else {
             if ids.is_empty() {
-                return Ok(Conversation::Text(self.retriever.separators().1.to_owned()));
+                let joined = Conversation::Text(self.retriever.separators().1.to_owned());
+                return Ok(JoinedExamples { joined, messages: Vec::new() });
             }
             return Err(template_error("there are examples, but no ice_template to write them with"));
         };
@@ -59,7 +73,8 @@ impl Task {
             room.take_of(example.text_bytes(), "the examples")?;
             examples.push(example);
         }
-        template.join_examples(examples, self.retriever.separators())
+        let messages = examples.iter().map(|example| example.messages().map_or(0, <[_]>::len)).collect();
+        Ok(JoinedExamples { joined: template.join_examples(examples, self.retriever.separators())?, messages })
     }
 
     fn check_place_for_examples(&self, ids: &[i64]) -> Result<()> {

@@ -58,7 +58,7 @@ impl MessageTemplate {
         let mut messages = Vec::new();
         for item in &self.items {
             match item {
-                Entry::Text(text) if *text == self.ice_token => {
+                item if self.is_place(item) => {
                     if let Conversation::Messages(examples) = examples {
                         messages.extend(examples.iter().cloned());
                     }
@@ -82,6 +82,11 @@ impl MessageTemplate {
             }
         }
         Ok(Conversation::Messages(messages))
+    }
+
+    /// Whether the examples go here.
+    fn is_place(&self, item: &Entry) -> bool {
+        matches!(item, Entry::Text(text) if *text == self.ice_token)
     }
 }
 
@@ -115,9 +120,22 @@ impl RowTemplate for MessageTemplate {
         Ok(Conversation::Messages(messages.flatten().collect()))
     }
 
+    fn messages_before_examples(&self, row: &Row) -> Result<Option<usize>> {
+        let mut parts = self.items.split(|item| self.is_place(item));
+        let (Some(before), Some(_), None) = (parts.next(), parts.next(), parts.next()) else { return Ok(None) };
+        let messages = |item: &Entry| match item {
+            Entry::Message(_) => 1,
+            Entry::Expand(column) => match row.get(column) {
+                Some(Value::List(list)) => list.len(),
+                _ => 0,
+            },
+            Entry::Text(_) => 0,
+        };
+        Ok(Some(before.iter().map(messages).sum()))
+    }
+
     fn ice_token(&self) -> Option<&str> {
-        let has_place = self.items.iter().any(|item| matches!(item, Entry::Text(text) if *text == self.ice_token));
-        has_place.then_some(&self.ice_token)
+        self.items.iter().any(|item| self.is_place(item)).then_some(&self.ice_token)
     }
 
     fn fields(&self) -> Vec<TemplateField> {

@@ -205,6 +205,15 @@ impl RowTemplate for QaTemplate {
         examples.into_iter().try_fold(Conversation::Text(String::new()), Conversation::join)
     }
 
+    fn messages_before_examples(&self, row: &Row) -> Result<Option<usize>> {
+        if self.layout != Layout::Turns {
+            return Ok(None);
+        }
+        let room = Room::new(self.max_row_bytes);
+        let description = self.filler(row, &room).fill(self.description.clone())?;
+        Ok(Some(usize::from(!description.is_empty())))
+    }
+
     fn is_string(&self) -> bool {
         self.layout == Layout::Text
     }

@@ -99,6 +99,15 @@ pub trait RowTemplate: BoxedTemplate {
         Err(no_ice_template(self.describe()))
     }
 
+    /// How many messages of a row's prompt come before those of its examples; none if its prompts have no messages of
+    /// examples, or not in one place.
+    ///
+    /// # Errors
+    /// The same as for [`Self::fill`].
+    fn messages_before_examples(&self, _row: &Row) -> Result<Option<usize>> {
+        Ok(None)
+    }
+
     /// What marks the place of the examples; empty if the template needs no mark.
     fn ice_token(&self) -> Option<&str> {
         Some("")
