@@ -411,6 +411,10 @@ mod tests {
             "{% macro f() %}<{{ caller() }}>{% endmacro %}{% call f() %}{{ messages[0].content }}{% endcall %}",
             "{% macro f(c) %}{{ c ~ f(c) }}{% endmacro %}{{ f(messages[0].content) }}",
             "{% if messages|length * 2 > range(9)|length // 2 %}!{% endif %}{{ messages[0].content }}",
+            // What is set in these blocks is not set after them.
+            "{% set x %}{% set y = messages[-1].content %}{% endset %}{% if y.split()[1] == 'off' %}!{% endif %}",
+            "{% filter trim %}{% set y = messages[-1].content %}{% endfilter %}{% if y.split()[1] == 'off' %}!{% endif %}",
+            "{% for x in [] %}{% else %}{% set y = messages[-1].content %}{% endfor %}{% if y.split()[1] == 'off' %}!{% endif %}",
         ] {
             assert!(sought(source).is_ok(), "{source}: {:?}", sought(source));
         }
@@ -525,11 +529,11 @@ mod tests {
             "{% macro o() %}{{ caller() }}{% endmacro %}{% call o() %}{% macro f() %}LOOK{% endmacro %}{{ f() }}{% endcall %}",
             "{% macro o(a) %}{% if a %}{{ caller() }}{% endif %}{% endmacro %}{% call o(none) %}x{% endcall %}{% call o(1) %}LOOK{% endcall %}",
             "{% macro raise_exception() %}LOOK{% endmacro %}{{ raise_exception() }}",
+            "{% set x %}{% set y = 1 %}LOOK{% endset %}{{ x }}",
+            "{% filter trim %}{% set y = 1 %}LOOK{% endfilter %}",
+            "{% for x in [] %}{% else %}{% set y = 1 %}LOOK{% endfor %}",
+            "{% set ns = namespace() %}{% set x %}{% set ns.y = messages[-1].content %}{% endset %}{% if ns.y.split()[1] == 'off' %}!{% endif %}",
             "{% for m in messages %}{% macro f() %}{% if loop.previtem.content.split()[1] == 'off' %}!{% endif %}{% endmacro %}{{ f() }}{% endfor %}",
-            // What is set in these blocks may be set behind them.
-            "{% set x %}{% set y = messages[-1].content %}{% endset %}{% if y.split()[1] == 'off' %}!{% endif %}",
-            "{% filter trim %}{% set y = messages[-1].content %}{% endfilter %}{% if y.split()[1] == 'off' %}!{% endif %}",
-            "{% for x in [] %}{% else %}{% set y = messages[-1].content %}{% endfor %}{% if y.split()[1] == 'off' %}!{% endif %}",
         ] {
             let source = source.replace("LOOK", "{% if messages[-1].content.split()[1] == 'off' %}!{% endif %}");
             assert!(sought(&source).is_err(), "{source}");

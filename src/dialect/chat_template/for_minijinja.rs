@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::dialect::chat_template::attributes::through_filter;
+use crate::dialect::chat_template::blocks::blocks;
 use crate::dialect::chat_template::code::Code;
 use crate::dialect::chat_template::source::{inner, next_tag};
 
@@ -14,25 +15,46 @@ use crate::dialect::chat_template::source::{inner, next_tag};
 /// - The line end after `{% raw %}` stays.
 /// - Looping over None is an error.
 /// - An attribute with the name of a dict's method is that method.
+/// - `{% set %}` and `{% filter %}` blocks and the `{% else %}` of a loop have a scope of their own.
 pub(super) fn prepared(source: &str) -> String {
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
-    let (mut prepared, mut rest) = (String::with_capacity(source.len() + 64), &*source);
+    let (mut pieces, mut statements, mut rest) = (Vec::new(), Vec::new(), &*source);
     while let Some((before, tag, after)) = next_tag(rest) {
-        prepared.push_str(before);
+        pieces.push(Cow::from(before));
         rest = after;
         if !tag.starts_with("{%") {
-            let is_comment = tag.starts_with("{#");
-            prepared.push_str(&if is_comment { tag.into() } else { through_filter(tag) });
+            pieces.push(if tag.starts_with("{#") { tag.into() } else { through_filter(tag) });
             continue;
         }
-        prepared.push_str(&tag_for_minijinja(&through_filter(tag)));
+        statements.push((tag, pieces.len()));
+        pieces.push(tag_for_minijinja(&through_filter(tag)).into_owned().into());
         if inner(tag) == "raw" {
-            let end = end_of_raw(rest);
-            prepared.push_str(&rest[..end]);
-            rest = &rest[end..];
+            let (raw, after) = rest.split_at(end_of_raw(rest));
+            pieces.push(raw.into());
+            rest = after;
         }
     }
-    prepared + rest
+    for block in blocks(statements.iter().map(|(tag, _)| *tag)).iter().filter(|block| block.lacks_scope()) {
+        // The arguments of a filter see what its block sets.
+        let is_around = block.name == "filter";
+        let [start, end] = [block.start, block.end].map(|at| statements[at].1);
+        pieces[start] = beside(&pieces[start], "with", is_around).into();
+        pieces[end] = beside(&pieces[end], "endwith", !is_around).into();
+    }
+    pieces.push(rest.into());
+    pieces.concat()
+}
+
+/// A tag with another statement before or after it, and no text between.
+fn beside(tag: &str, statement: &str, is_before: bool) -> String {
+    let code = tag[2..tag.len() - 2].trim_start_matches(['-', '+']).trim_end_matches(['-', '+']);
+    let start = code.as_ptr() as usize - tag.as_ptr() as usize;
+    let [opening, closing] = [&tag[..start], &tag[start + code.len()..]];
+    if is_before {
+        format!("{opening} {statement} %}}{{%{code}{closing}")
+    } else {
+        format!("{opening}{code}%}}{{% {statement} {closing}")
+    }
 }
 
 /// Where the `{% endraw %}` begins that ends a raw block.
@@ -102,6 +124,21 @@ mod tests {
             (
                 "{% for k, v in (d if d else e).items() if k != ' in ' %}",
                 "{% for k, v in((d if d else e).items())|metatok_iterated if k != ' in ' %}",
+            ),
+            ("{%- set x -%}a{%+ endset +%}", "{%- set x %}{% with -%}a{%+ endwith %}{% endset +%}"),
+            ("{% set x %}{% set y %}a{% endset %}", "{% set x %}{% set y %}{% with %}a{% endwith %}{% endset %}"),
+            ("{%- filter f(x)-%}a{%endfilter%}", "{%- with %}{% filter f(x)-%}a{%endfilter%}{% endwith %}"),
+            (
+                "{% for x in y %}a{%- else -%}{% if b %}{% set c = 1 %}{% else %}{% endif %}{%- endfor -%}",
+                "{% for x in(y)|metatok_iterated  %}a{%- else %}{% with -%}{% if b %}{% set c = 1 %}{% else %}{% endif %}{%- endwith %}{% endfor -%}",
+            ),
+            (
+                "{% for x in y %}{% set c = 1 %}{% else %}a{% endfor %}",
+                "{% for x in(y)|metatok_iterated  %}{% set c = 1 %}{% else %}a{% endfor %}",
+            ),
+            (
+                "{% filter f %}{% raw %}{% endfilter %}{% endraw %}{% endfilter %}",
+                "{% with %}{% filter f %}{% raw +%}{% endfilter %}{% endraw %}{% endfilter %}{% endwith %}",
             ),
         ];
         for (source, expected) in cases {

@@ -153,7 +153,7 @@ pub(super) fn values() -> Vec<Value> {
 }
 
 /// More than an expression each.
-pub(super) const STATEMENTS: [&str; 9] = [
+pub(super) const STATEMENTS: [&str; 23] = [
     "{% for a in [x, 1] | map('string') %}{{ a }}{{ loop.last }}{{ loop.length }}{{ loop.nextitem }}{% endfor %}",
     "{% for a in [x, 1, none] | select('defined') if a %}{{ loop.last }}{{ loop.length }}{{ loop.revindex }}{% endfor %}",
     "{% set g = [x, 1] | reverse %}{% for a in g %}{{ loop.index }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{% endfor %}{{ g | list }}",
@@ -163,4 +163,19 @@ pub(super) const STATEMENTS: [&str; 9] = [
     "{% for a in [x] %}{{ loop | attr('index') }}{% endfor %}",
     "{{ {'a': {}} ~ '{% for a in b %}' }}",
     "{% set ns = namespace(items=1) %}{% set ns.items = [x] %}{{ ns.items }}",
+    // What is set in a block with a scope of its own.
+    "{% set y = 1 %}{% set z %}{{ y }}{% set y = x %}{{ y }}{% endset %}{{ y }}|{{ z }}",
+    "{% set y = 1 %}{% set y %}{{ y }}{% set y = x %}{{ y }}{% endset %}{{ y }}",
+    "{% set y = 1 %}{% filter replace('a', y | string) %}{{ y }}a{% set y = 2 %}{% endfilter %}{{ y }}",
+    "{% set y = 1 %}{% for a in [] %}{% else %}{{ y }}{% set y = 2 %}{{ y }}{% endfor %}{{ y }}",
+    "{% for b in [1, 2] %}{% for a in [] %}{% else %}{% if b == 1 %}{% continue %}{% endif %}{{ loop.index }}{% endfor %}{{ b }}{% endfor %}",
+    "{% for b in [1, 2] %}{% set z %}{% for a in [1, 2, 3] %}{% if a == 2 %}{% continue %}{% endif %}{% set c = a %}{{ c }}{{ loop.index }}{% else %}{% set c = 4 %}{% endfor %}{{ c }}{{ loop.index }}{% endset %}{{ z }}{{ c }}{% endfor %}",
+    "{% set ns = namespace(a=1) %}{% set z %}{% set ns.a = x %}{% endset %}{{ ns.a }}{% set ns.a %}b{% set ns.a = 2 %}c{% endset %}{{ ns.a }}",
+    "{% set z %}{% macro f(a) %}<{{ a ~ b }}>{% endmacro %}{% set b = 2 %}{{ f(x) }}{% endset %}{{ z }}{{ f is defined }}{{ b }}",
+    "{% set b = 1 %}{% macro f() %}{% set b = 2 %}{% set z %}{% set b = 3 %}{{ b }}{% endset %}{{ z ~ b }}{% endmacro %}{{ f() ~ b }}",
+    "{% for a in [[1, []], [2, [[3, []]]]] recursive %}{% set y = a[0] %}{{ loop.depth }}{% set z | trim %}{% set y = 0 %} {{ loop(a[1]) ~ y }}{% endset %}{{ z ~ y }}{% endfor %}{{ y }}",
+    "{% macro f() %}({{ caller() }}){% endmacro %}{% call f() %}{% filter upper %}{% set y = 'b' %}a{{ y }}{% endfilter %}{{ y }}{% endcall %}{{ y }}",
+    "{% set y = 1 %}{% set z | replace('a', 'b') | trim %}{% set y %}{% set y = 3 %}ab {% endset %}{{ y }}{% endset %}{{ z }}{{ y }}",
+    "a\n  {%- set z -%}  \n  {% set y = 1 %}\n b \n  {%+ endset %}\n|{{ z }}|\n  {% filter upper %}\n  {% set y = 1 %}\n c\n  {% endfilter %}\n d",
+    "a\n  {% for b in [] %}\n  x\n  {% else %}\n  {% set y = 1 %}\n  b\n  {% endfor +%}\n  c\n  {%+ set z +%}\n d {%- endset -%}\n  {{ z }}",
 ];
