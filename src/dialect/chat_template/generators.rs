@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use minijinja::value::{Kwargs, Rest, Value, ValueKind, ValueOrKwargs};
-use minijinja::{Environment, Error, State, filters};
+use minijinja::{Environment, Error, ErrorKind, State, filters};
 
 type Name<'a> = Cow<'a, str>;
 type Items = Result<Vec<Value>, Error>;
@@ -12,8 +12,9 @@ type Items = Result<Vec<Value>, Error>;
 /// Puts them in the place of those that make lists.
 pub(super) fn add(environment: &mut Environment<'static>) {
     environment.add_filter("map", |state: &mut State<'_, '_>, value: Value, args: Rest<ValueOrKwargs>| {
-        generator(filters::map(state, value, args))
+        generator(map(state, value, args))
     });
+    environment.add_filter(WITH_NAMES, with_names);
     environment.add_filter(
         "select",
         |state: &mut State<'_, '_>, value: Value, test: Option<Name<'_>>, args: Rest<ValueOrKwargs>| {
@@ -56,6 +57,31 @@ pub(super) fn add(environment: &mut Environment<'static>) {
         }
         generator(items_of(&reversed))
     });
+}
+
+/// `map`, which gives all arguments to the filter that its first one names. minijinja gives it none that have names.
+fn map(state: &mut State<'_, '_>, value: Value, args: Rest<ValueOrKwargs>) -> Items {
+    let mut args = args.into_values();
+    let named = args.last().and_then(|last| Kwargs::try_from(last.clone()).ok());
+    if let Some(named) = named.filter(|_| args.first().is_some_and(|filter| filter.as_str().is_some())) {
+        let names: Vec<String> = named.args().map(str::to_owned).collect();
+        let named = names.into_iter().map(|name| Ok((name.clone(), named.get::<Value>(&name)?)));
+        let last = args.len() - 1;
+        args[last] = named.collect::<Result<Value, Error>>()?;
+        args.insert(0, Value::from(WITH_NAMES));
+    }
+    filters::map(state, value, Rest(args.into_iter().map(Into::into).collect()))
+}
+
+/// The filter that `map` calls for another one. Its last argument is a list of names and arguments.
+const WITH_NAMES: &str = "metatok_with_names";
+
+fn with_names(state: &mut State<'_, '_>, value: Value, filter: &str, args: Rest<Value>) -> Result<Value, Error> {
+    let mut args = [&[value], &args[..]].concat();
+    let Some(named) = args.pop() else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let named = named.try_iter()?.map(|pair| Ok((pair.get_item_by_index(0)?.to_string(), pair.get_item_by_index(1)?)));
+    args.push(named.collect::<Result<Kwargs, Error>>()?.into());
+    state.apply_filter(filter, &args)
 }
 
 fn items_of(value: &Value) -> Items {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 115] = [
+pub(super) const EXPRESSIONS: [&str; 122] = [
     // As text.
     "x",
     "[x]",
@@ -107,6 +107,13 @@ pub(super) const EXPRESSIONS: [&str; 115] = [
     "[x] | rejectattr('a') | length",
     "[x] | map('string') | join('-')",
     "([x] | map('string')) is sequence",
+    "[x | string] | map('trim', chars='1Ms') | list",
+    "[x | string] | map('replace', 's', new='<') | list",
+    "[x, y] | map('default', 'd', boolean=true) | list",
+    "[[{'a': x}, {'a': 1}]] | map('map', attribute='a') | map('list') | list",
+    "[x] | map('string', none=1) | list",
+    "[x] | map('upper', attribute='a') | list",
+    "[{'b': x}] | map(attribute='a', default='d') | list",
     "[x] | map(attribute='a') | first",
     "'yes' if [] | reverse else 'no'",
     "([x, 1] | reverse) is sequence",
