@@ -259,7 +259,7 @@ mod tests {
     fn what_may_take_contents_apart() {
         let apart = "c|upper; c | first; c|replace(' ', ''); c|list|first; c|join(' '); c|batch(2); c|wordwrap; c|reverse|join;
             c|select('in', 'ab'); c|map('upper'); c|map(attribute='0'); c|map(attribute='a.0'); c|trim(x); c|int;
-            messages|map(attribute='content')|first|last; c|e; c|format(1); c.lower(); c.replace(' ', '');
+            messages|map(attribute='content')|first|last; c|e; c|format(1); c|center; c|truncate(9); c.zfill(3); c.rjust(9); c|map('trim', chars='a'); c.lower(); c.replace(' ', '');
             c.split(); c.split(' '); c.split('a'); c.split(x); c.split('\\74'); c.rsplit('##'); c.splitlines(); c.partition('##');
             c.removeprefix('##'); c.strip(x); c.strip('a' ~ x); ''.join(c); '-'.join(c.split()); '%s' % c; c % x; f(*c); c * 2;
             c[0]; c[:9]; c[::-1]; (c)[0]; 'ab'[c]; messages[0].content[0]; messages[0]['content'][1:]; m['content'][1:];

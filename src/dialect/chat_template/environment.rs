@@ -14,6 +14,7 @@ use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::generators;
 use crate::dialect::chat_template::marks::{has_marks, without_marks};
 use crate::dialect::chat_template::methods::{self, unmarked};
+use crate::dialect::chat_template::padding::justified;
 use crate::dialect::chat_template::python_repr::{self, JsonStyle};
 use crate::dialect::chat_template::values::Dict;
 
@@ -58,6 +59,8 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("d", default);
     environment.add_filter("trim", trim);
     environment.add_filter("replace", replace);
+    environment.add_filter("center", center);
+    environment.add_filter("truncate", truncate);
     environment.add_filter("length", length);
     environment.add_filter("count", length);
     environment.add_filter("int", int);
@@ -214,6 +217,26 @@ fn replace(state: &mut State<'_, '_>, value: &Value, args: Rest<Value>, kwargs: 
     let most = named(2, "count")?.unwrap_or_default();
     kwargs.assert_all_used()?;
     methods::call(state, &text(value.clone()), "replace", &[old, new, most])
+}
+
+fn center(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
+    let width = argument(&args, &kwargs, 0, "width")?.unwrap_or_else(|| Value::from(80));
+    kwargs.assert_all_used()?;
+    Ok(Value::from(justified(&value.to_string(), "center", &[width])?))
+}
+
+fn truncate(value: Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
+    let named = |i: usize, name: &str| argument(&args, &kwargs, i, name);
+    let number = |given: Option<Value>, usual| given.map_or(Ok(usual), usize::try_from);
+    let (length, leeway) = (number(named(0, "length")?, 255)?, number(named(3, "leeway")?, 5)?);
+    let cuts_words = is_on(named(1, "killwords")?);
+    let end = named(2, "end")?.map_or_else(|| "...".to_owned(), |end| end.to_string());
+    kwargs.assert_all_used()?;
+    match value.as_str() {
+        Some(text) => methods::truncated(text, length, cuts_words, &end, leeway),
+        None if value.is_undefined() => Ok(value),
+        None => Err(Error::new(ErrorKind::InvalidOperation, "only a string can be truncated")),
+    }
 }
 
 fn length(value: &Value) -> Result<usize, Error> {

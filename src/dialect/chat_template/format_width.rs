@@ -1,11 +1,13 @@
-//! How wide a text may be that `str.format` writes.
+//! How wide a text may be that `str.format` and other methods write.
 
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
 
+/// The highest width of a text.
+pub(super) const MOST: u64 = 999_999;
+
 /// Rejects a format that makes more text than a template may, which is otherwise found out when there is no memory left.
 pub(super) fn check_format(text: &str, args: &[Value]) -> Result<(), Error> {
-    const MOST: u64 = 999_999;
     let is_wide = |digits: &str| !digits.is_empty() && digits.parse().map_or(true, |width: u64| width > MOST);
     // A doubled brace is text.
     let text = text.replace("{{", "");

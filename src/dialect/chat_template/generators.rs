@@ -42,12 +42,20 @@ pub(super) fn add(environment: &mut Environment<'static>) {
     environment.add_filter("unique", |state: &State<'_, '_>, value: Value, kwargs: Kwargs| {
         generator(items_of(&filters::unique(state, value, kwargs)?))
     });
-    environment.add_filter("batch", |state: &State<'_, '_>, value: Value, count: usize, fill_with: Option<Value>| {
-        generator(items_of(&filters::batch(state, value, count, fill_with)?))
-    });
-    environment.add_filter("slice", |state: &State<'_, '_>, value: Value, count: usize, fill_with: Option<Value>| {
-        generator(items_of(&filters::slice(state, value, count, fill_with)?))
-    });
+    environment.add_filter(
+        "batch",
+        |state: &State<'_, '_>, value: Value, count: Option<usize>, fill_with: Option<Value>, kwargs: Kwargs| {
+            let (count, fill_with) = group_of(count, "linecount", fill_with, &kwargs)?;
+            generator(items_of(&filters::batch(state, value, count, fill_with)?))
+        },
+    );
+    environment.add_filter(
+        "slice",
+        |state: &State<'_, '_>, value: Value, count: Option<usize>, fill_with: Option<Value>, kwargs: Kwargs| {
+            let (count, fill_with) = group_of(count, "slices", fill_with, &kwargs)?;
+            generator(items_of(&filters::slice(state, value, count, fill_with)?))
+        },
+    );
     environment.add_filter("items", |value: &Value| generator(items_of(&filters::items(value)?)));
     environment.add_filter("reverse", |value: &Value| {
         let reversed = filters::reverse(value)?;
@@ -82,6 +90,19 @@ fn with_names(state: &mut State<'_, '_>, value: Value, filter: &str, args: Rest<
     let named = named.try_iter()?.map(|pair| Ok((pair.get_item_by_index(0)?.to_string(), pair.get_item_by_index(1)?)));
     args.push(named.collect::<Result<Kwargs, Error>>()?.into());
     state.apply_filter(filter, &args)
+}
+
+/// How many there are, and what fills the last group, by place or by name.
+fn group_of(
+    count: Option<usize>,
+    name: &str,
+    fill_with: Option<Value>,
+    kwargs: &Kwargs,
+) -> Result<(usize, Option<Value>), Error> {
+    let count = count.map_or_else(|| kwargs.get(name), Ok)?;
+    let fill_with = if kwargs.has("fill_with") { kwargs.get("fill_with")? } else { fill_with };
+    kwargs.assert_all_used()?;
+    Ok((count, fill_with))
 }
 
 fn items_of(value: &Value) -> Items {

@@ -10,6 +10,7 @@ use minijinja_contrib::pycompat;
 use crate::conversation::is_space;
 use crate::dialect::chat_template::format_width::check_format;
 use crate::dialect::chat_template::marks::{Marked, has_marks, is_mark, without_marks};
+use crate::dialect::chat_template::padding::{justified, zeros};
 use crate::dialect::chat_template::python_str::{between, lines, partition, split, split_white_space, strip};
 
 /// Calls a method that templates expect of Python's values.
@@ -63,6 +64,11 @@ fn of_string(text: &str, method: &str, args: &[Value]) -> Result<Option<Value>, 
         "title" => {
             let () = from_args(args)?;
             Value::from(title(text))
+        }
+        "center" | "ljust" | "rjust" => Value::from(justified(text, method, args)?),
+        "zfill" => {
+            let (zeros, sign) = (zeros(text, args)?, usize::from(plain.starts_with(['+', '-'])));
+            Value::from(format!("{}{zeros}{}", marked.slice(0..sign), marked.slice(sign..plain.len())))
         }
         "count" | "find" | "index" | "rfind" | "rindex" => {
             let (sought, start, end): (&str, Option<i64>, Option<i64>) = from_args(args)?;
@@ -162,6 +168,23 @@ pub(super) fn indented(text: &str, width: &str, first: bool, blank: bool) -> Val
         indented.push_str(text.slice(line).as_str().unwrap_or_default());
     }
     Value::from(indented)
+}
+
+/// A string of at most `length` characters and `end` as the last of them, or up to `leeway` more characters without it. The
+/// last word of what is kept is left out, unless words may be cut.
+pub(super) fn truncated(text: &str, length: usize, cuts_words: bool, end: &str, leeway: usize) -> Result<Value, Error> {
+    let text = Text::of(text);
+    let (plain, end_length) = (text.plain(), without_marks(end).chars().count());
+    let Some(kept) = length.checked_sub(end_length) else {
+        let what = format!("truncate: the length {length} has no room for the end {end:?}");
+        return Err(Error::new(ErrorKind::InvalidOperation, what));
+    };
+    if plain.chars().count() <= length.saturating_add(leeway) {
+        return Ok(text.slice(0..plain.len()));
+    }
+    let cut = plain.char_indices().nth(kept).map_or(plain.len(), |(at, _)| at);
+    let cut = plain[..cut].rfind(' ').filter(|_| !cuts_words).unwrap_or(cut);
+    Ok(Value::from(format!("{}{end}", text.slice(0..cut))))
 }
 
 /// Methods that are the same for all strings, on the text without marks if they only look at it.
@@ -284,8 +307,17 @@ mod tests {
     /// Every method gives the same with marks and without, apart from the marks.
     #[test]
     fn marks_change_no_result() {
-        let texts =
-            ["", " ", "a", " a b ", "\n\n<think>\nx\n</think>\n\ny \r\n z\u{1c}", "aXbXXc", "XX", "a\u{a0}ß\u{2028}b"];
+        let texts = [
+            "",
+            " ",
+            "a",
+            " a b ",
+            "\n\n<think>\nx\n</think>\n\ny \r\n z\u{1c}",
+            "aXbXXc",
+            "XX",
+            "-1",
+            "a\u{a0}ß\u{2028}b",
+        ];
         let calls: &[(&str, &[Value])] = &[
             ("strip", &[]),
             ("lstrip", &["\n".into()]),
@@ -307,6 +339,10 @@ mod tests {
             ("removeprefix", &["a".into()]),
             ("removesuffix", &["c".into()]),
             ("title", &[]),
+            ("center", &[8.into(), "*".into()]),
+            ("ljust", &[5.into()]),
+            ("rjust", &[6.into(), "é".into()]),
+            ("zfill", &[7.into()]),
             ("count", &["X".into()]),
             ("find", &["X".into(), 2.into()]),
             ("rindex", &["".into(), 0.into()]),

@@ -39,6 +39,7 @@ mod limits;
 mod lists;
 mod marks;
 mod methods;
+mod padding;
 mod python_repr;
 mod python_str;
 mod renderer;

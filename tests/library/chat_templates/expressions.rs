@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 122] = [
+pub(super) const EXPRESSIONS: [&str; 141] = [
     // As text.
     "x",
     "[x]",
@@ -50,6 +50,20 @@ pub(super) const EXPRESSIONS: [&str; 122] = [
     "(x | string).startswith('a', 1)",
     "(x | string).endswith(('s', '1'), -1)",
     "(x | string).splitlines(keepends=true)",
+    "(x | string).rjust(9) ~ '|'",
+    "(x | string).ljust(9, 'é') ~ '|'",
+    "'|' ~ (x | string).center(12, '*') ~ (x | string).center(13)",
+    "(x | string).center(-1) ~ (x | string).rjust(true)",
+    "(x | string).rjust(2.5)",
+    "(x | string).rjust(9, 'ab')",
+    "(x | string).zfill(9) ~ ('-' ~ x).zfill(7) ~ '+'.zfill(3)",
+    "'|' ~ (x | center(31)) ~ '|' ~ (x | center) ~ '|' ~ (x | center(width=8)) ~ '|'",
+    "x | string | truncate",
+    "x | string | truncate(4)",
+    "x | string | truncate(7, true, leeway=0)",
+    "x | string | truncate(length=9, killwords=false, end='…', leeway=1)",
+    "x | string | truncate(2)",
+    "y | truncate(9)",
     // What it is.
     "x is string",
     "x is number",
@@ -121,6 +135,11 @@ pub(super) const EXPRESSIONS: [&str; 122] = [
     "[x, 1, 2] | batch(2) | list",
     "[x, 1, 2] | batch(2, 0) | length",
     "[x, 1, 2] | slice(2) | list",
+    "[x, 1, 2] | slice(slices=2, fill_with='-') | list",
+    "[x, 1, 2] | batch(linecount=2, fill_with=0) | list",
+    "[x, 1, 2] | batch(2, fill_with=none) | list",
+    "[x, 1, 2] | batch(2, lines=3) | list",
+    "[x, 1, 2] | batch | list",
     "x | items | length",
     // Of the time.
     "strftime_now('%c|%x|%X|%r')",
