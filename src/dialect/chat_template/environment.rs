@@ -252,14 +252,17 @@ fn int(
     kwargs: Kwargs,
 ) -> Result<Value, Error> {
     let base = if kwargs.has("base") { kwargs.get("base")? } else { base };
-    let int = |value: &Value| filters::int(state, value, None, base, no_kwargs());
-    number_or_default(value, default.unwrap_or_else(|| Value::from(0)), &kwargs, int)
+    let int = |value: &Value| match value.as_str().and_then(|text| text.parse::<f64>().ok()) {
+        Some(number) if !number.is_finite() => Err(Error::new(ErrorKind::InvalidOperation, "not a whole number")),
+        _ => filters::int(state, value, None, base, no_kwargs()),
+    };
+    number_or_default(value, default.unwrap_or_else(|| Value::from(0)), &kwargs, base.unwrap_or(10), int)
 }
 
 /// 0.0 where a value is no number, unless another default is given.
 fn float(state: &State<'_, '_>, value: &Value, default: Option<Value>, kwargs: Kwargs) -> Result<Value, Error> {
     let float = |value: &Value| filters::float(state, value, None, no_kwargs());
-    number_or_default(value, default.unwrap_or_else(|| Value::from(0.0)), &kwargs, float)
+    number_or_default(value, default.unwrap_or_else(|| Value::from(0.0)), &kwargs, 10, float)
 }
 
 fn no_kwargs() -> Kwargs {
@@ -270,6 +273,7 @@ fn number_or_default(
     value: &Value,
     default: Value,
     kwargs: &Kwargs,
+    base: u32,
     number: impl Fn(&Value) -> Result<Value, Error>,
 ) -> Result<Value, Error> {
     let default = if kwargs.has("default") { kwargs.get("default")? } else { default };
@@ -282,8 +286,16 @@ fn number_or_default(
     }
     let value = as_number(&unmarked(value));
     // As in Python, blanks around a number do not matter.
-    let value = value.as_str().map(|text| Value::from(text.trim_matches(is_space))).unwrap_or(value);
+    let value =
+        value.as_str().map(|text| Value::from(joined_digits(text.trim_matches(is_space), base))).unwrap_or(value);
     Ok(number(&value).unwrap_or(default))
+}
+
+/// A number without the underscores that may stand between its digits, such as that of `1_000`.
+fn joined_digits(text: &str, base: u32) -> String {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_digit(base.clamp(2, 36)));
+    let is_between = |(at, _)| is_digit(text[..at].chars().next_back()) && is_digit(text[at + 1..].chars().next());
+    if text.match_indices('_').all(is_between) { text.replace('_', "") } else { text.to_owned() }
 }
 
 fn round(value: &Value, precision: Option<i32>, method: Option<&str>, kwargs: Kwargs) -> Result<Value, Error> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 141] = [
+pub(super) const EXPRESSIONS: [&str; 144] = [
     // As text.
     "x",
     "[x]",
@@ -90,6 +90,9 @@ pub(super) const EXPRESSIONS: [&str; 141] = [
     "x | int(default=8)",
     "x | float(7.5)",
     "x | float(default=none)",
+    "['1_0' | int, '1_000.5' | int, '1__0' | int, '_1' | int, '1_' | int, '-1_2' | int, '1_e5' | int]",
+    "['1_0.5' | float, '1_e5' | float, '1e1_0' | float, 'f_f' | int(0, 16), 'f_f' | int(base=15)]",
+    "['inf' | int, '-inf' | int(3), 'nan' | int(default=4), '1e400' | int]",
     "(x | string | int) + 1",
     "(x | string | float) * 2",
     // As a list or dict.
