@@ -15,6 +15,7 @@ use crate::dialect::chat_template::generators;
 use crate::dialect::chat_template::marks::{has_marks, without_marks};
 use crate::dialect::chat_template::methods::{self, unmarked};
 use crate::dialect::chat_template::padding::justified;
+use crate::dialect::chat_template::printf;
 use crate::dialect::chat_template::python_repr::{self, JsonStyle};
 use crate::dialect::chat_template::values::Dict;
 
@@ -61,6 +62,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("replace", replace);
     environment.add_filter("center", center);
     environment.add_filter("truncate", truncate);
+    environment.add_filter("format", printf::format);
     environment.add_filter("length", length);
     environment.add_filter("count", length);
     environment.add_filter("int", int);

@@ -40,6 +40,7 @@ mod lists;
 mod marks;
 mod methods;
 mod padding;
+mod printf;
 mod python_repr;
 mod python_str;
 mod renderer;

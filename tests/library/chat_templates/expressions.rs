@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 144] = [
+pub(super) const EXPRESSIONS: [&str; 153] = [
     // As text.
     "x",
     "[x]",
@@ -13,6 +13,15 @@ pub(super) const EXPRESSIONS: [&str; 144] = [
     "'<' ~ x ~ '>'",
     "[x, x] | join(',')",
     "'%s|%s' | format(x, x)",
+    "'%s|%s' | format(x)",
+    "'%s|' | format(x, x)",
+    "'%9s|%-9s|%.3s|%7.2s|%%' | format(x, x, x | string, x | string)",
+    "'%5s|%-5s|%s|%.2s|%4.1s|%05d|%-4d|%x' | format('é', '日本', 'é', 'éàü', 'ßü', 5, 6, 255)",
+    "'%(a)4s|%(b)-4s|' | format(a='é', b=x | string)",
+    "'100%' | format(x)",
+    "'%' | format",
+    "x | string | format",
+    "('<%4s>' | safe) | format('é')",
     "x | upper",
     "x | lower",
     "x | capitalize",
