@@ -55,7 +55,7 @@ fn set_shortcut(builder: &PromptBuilder) -> Option<bool> {
     let is_plain = |text: &str| !text.trim_matches(is_space).is_empty() && !sought.is_match(text);
     let is_compared = |conversation: &Conversation| plain_chat(conversation, builder.mode(), is_plain).is_some();
     let theirs = Theirs::new(builder.clone(), source.options.clone());
-    let verifier = Verifier::new(&source.template, builder.tokenizer(), vec![theirs], &is_compared);
+    let verifier = Verifier::new(&source.template, builder.tokenizer(), renderer, vec![theirs], &is_compared);
     let Imported { model, verified, .. } = import_by(&verifier).ok()?;
     if !verified.is_exact() || verified.tally(ContentKind::Ordinary, builder.mode()).all == 0 {
         return None;

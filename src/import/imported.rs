@@ -39,7 +39,8 @@ pub fn import(template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imp
         Ok(Theirs::new(PromptBuilder::new(&chat_model, Arc::clone(tokenizer), &options)?, options))
     });
     let theirs = theirs.into_iter().collect::<Result<_>>()?;
-    let verifier = Verifier::new(template, tokenizer, theirs, &|_| true);
+    let renderer = ChatTemplateRenderer::new(template, tokenizer)?;
+    let verifier = Verifier::new(template, tokenizer, renderer, theirs, &|_| true);
     let mut best = best(&verifier)?;
     ContentKind::FURTHER.into_iter().for_each(|kind| best.compare(kind));
     Ok(imported(best, &verifier))
@@ -56,9 +57,9 @@ fn imported(best: Trial<'_>, verifier: &Verifier<'_>) -> Imported {
 
 /// The best of the candidates and their variants.
 fn best<'v>(verifier: &'v Verifier<'_>) -> Result<Trial<'v>> {
-    let renderer = ChatTemplateRenderer::new(verifier.template, verifier.tokenizer)?;
-    let stops: Vec<i64> = crate::render::Renderer::stop(&renderer).stop_token_ids().map(i64::from).collect();
-    let probe = Probe::new(&renderer, verifier.tokenizer);
+    let renderer = &verifier.renderer;
+    let stops: Vec<i64> = crate::render::Renderer::stop(renderer).stop_token_ids().map(i64::from).collect();
+    let probe = Probe::new(renderer, verifier.tokenizer);
     let mut best: Option<Trial<'v>> = None;
     for mut candidate in fit::candidates(&probe)? {
         candidate.eos_token_id.0.clone_from(&stops);

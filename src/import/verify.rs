@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::assemble::TokenizedPrompt;
 use crate::builder::{BuilderOptions, PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
-use crate::dialect::{ChatTemplate, Model};
+use crate::dialect::{ChatTemplate, ChatTemplateRenderer, Model};
 use crate::error::Result;
 use crate::import::unusual::unusual;
 use crate::import::{ContentKind, generated};
@@ -83,6 +83,7 @@ impl Verified {
 pub(super) struct Verifier<'a> {
     pub(super) template: &'a ChatTemplate,
     pub(super) tokenizer: &'a Arc<Tokenizer>,
+    pub(super) renderer: ChatTemplateRenderer,
     /// What stands in quotes in the template.
     literals: Vec<String>,
     theirs: Vec<Theirs>,
@@ -127,10 +128,11 @@ impl<'a> Verifier<'a> {
     pub(super) fn new(
         template: &'a ChatTemplate,
         tokenizer: &'a Arc<Tokenizer>,
+        renderer: ChatTemplateRenderer,
         theirs: Vec<Theirs>,
         is_compared: &'a dyn Fn(&Conversation) -> bool,
     ) -> Self {
-        Self { template, tokenizer, literals: template.literals(), theirs, is_compared }
+        Self { template, tokenizer, renderer, literals: template.literals(), theirs, is_compared }
     }
 
     fn conversations(&self, kind: ContentKind) -> Vec<Conversation> {
