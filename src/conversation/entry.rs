@@ -141,6 +141,17 @@ impl<'de> Deserialize<'de> for Key {
 }
 
 impl Entry {
+    /// The same, but a message without content, or with null, has an empty one.
+    pub(super) fn with_content(mut self) -> Self {
+        if let Self::Object(keys) = &mut self {
+            let is_message = matches!(&keys.role, Some(Some(role)) if is_openai_role(role));
+            if is_message && keys.prompt.is_none() && keys.parts.is_none() {
+                keys.content.get_or_insert_default().get_or_insert_with(|| "".into());
+            }
+        }
+        self
+    }
+
     pub(super) fn resolve<E: de::Error>(self) -> std::result::Result<Resolved, E> {
         let keys = match self {
             Self::Text(text) => return Ok(Resolved::Item(Item::Text(text))),
@@ -268,6 +279,10 @@ impl Keys {
         let names: Vec<String> = content.into_iter().chain(prompt).chain(others).collect();
         if names.is_empty() { "none".into() } else { names.join(", ") }
     }
+}
+
+pub(super) fn is_openai_role(role: &str) -> bool {
+    matches!(role, "user" | "assistant" | "system" | "tool" | "function" | "developer")
 }
 
 pub(super) const NULL_CONTENT: &str = "a message has no \"content\", or null (an empty message has \"content\": \"\")";

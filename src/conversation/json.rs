@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::conversation::entry::{Entry, NULL_CONTENT, Resolved};
+use crate::conversation::entry::{Entry, NULL_CONTENT, Resolved, is_openai_role};
 use crate::conversation::{Chat, ChatMessage, Content, Conversation, Item, Marker, Message, Prompt};
 
 impl Serialize for Conversation {
@@ -99,39 +99,43 @@ impl<'de> Deserialize<'de> for Conversation {
                 Chat::deserialize(de::value::MapAccessDeserializer::new(chat)).map(Conversation::from)
             }
 
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Conversation, A::Error> {
-                let (mut list, mut messages) = (Vec::new(), Vec::new());
-                // Messages without content, and whether a prompt list could have them.
-                let (mut bare, mut is_list) = (false, false);
-                while let Some(item) = items.next_element::<Entry>()? {
-                    match item.resolve::<A::Error>()? {
-                        Resolved::Item(item) => {
-                            is_list = true;
-                            list.push(item);
-                        }
-                        Resolved::Bare(message) => {
-                            bare = true;
-                            is_list |= !is_openai_role(&message.role);
-                            list.push(Item::Message(message));
-                        }
-                        Resolved::Chat(message) => messages.push(message),
-                    }
-                    if is_list && !messages.is_empty() {
-                        return Err(de::Error::custom(
-                            "messages with \"content\" cannot be mixed with PromptList items with \"prompt\"",
-                        ));
-                    }
-                }
-                if bare && !is_list {
-                    return Err(de::Error::custom(NULL_CONTENT));
-                }
-                Ok(if messages.is_empty() { Conversation::List(list) } else { Conversation::Messages(messages) })
+            fn visit_seq<A: de::SeqAccess<'de>>(self, items: A) -> std::result::Result<Conversation, A::Error> {
+                list_of(items, |item| item)
             }
         }
         deserializer.deserialize_any(Visitor)
     }
 }
 
-fn is_openai_role(role: &str) -> bool {
-    matches!(role, "user" | "assistant" | "system" | "tool" | "function" | "developer")
+/// A list of messages or of a prompt list's items, each as it is read.
+pub(super) fn list_of<'de, A: de::SeqAccess<'de>>(
+    mut items: A,
+    as_read: fn(Entry) -> Entry,
+) -> std::result::Result<Conversation, A::Error> {
+    let (mut list, mut messages) = (Vec::new(), Vec::new());
+    // Messages without content, and whether a prompt list could have them.
+    let (mut bare, mut is_list) = (false, false);
+    while let Some(item) = items.next_element::<Entry>()? {
+        match as_read(item).resolve::<A::Error>()? {
+            Resolved::Item(item) => {
+                is_list = true;
+                list.push(item);
+            }
+            Resolved::Bare(message) => {
+                bare = true;
+                is_list |= !is_openai_role(&message.role);
+                list.push(Item::Message(message));
+            }
+            Resolved::Chat(message) => messages.push(message),
+        }
+        if is_list && !messages.is_empty() {
+            return Err(de::Error::custom(
+                "messages with \"content\" cannot be mixed with PromptList items with \"prompt\"",
+            ));
+        }
+    }
+    if bare && !is_list {
+        return Err(de::Error::custom(NULL_CONTENT));
+    }
+    Ok(if messages.is_empty() { Conversation::List(list) } else { Conversation::Messages(messages) })
 }

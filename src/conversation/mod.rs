@@ -45,6 +45,7 @@ pub(crate) use others::{media_would_be_lost, tools_would_be_lost};
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
 pub(crate) use response_items::messages_of_items;
 pub(crate) use said_beside::{SAID_BESIDE, says_nothing};
+pub(crate) use server_messages::ServerMessages;
 pub(crate) use white_space::is_space;
 
 /// A prompt before it is rendered.

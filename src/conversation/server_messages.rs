@@ -1,21 +1,48 @@
 //! Messages of a request as servers give them to chat templates.
 
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_json::{Value, json};
 
-use crate::conversation::{ChatMessage, Content, Conversation, says_nothing};
+use crate::conversation::entry::Entry;
+use crate::conversation::json::list_of;
+use crate::conversation::{ChatMessage, Conversation, says_nothing};
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::wording::{in_line_of, shortened};
 
 /// The most characters of a value that an error shows.
 const LONGEST: usize = 60;
 
+/// A list of messages, of which one without content has an empty one. Source: `_parse_chat_message_content` in
+/// `vllm/renderers/chat_utils.py` of vLLM 0.32.
+pub(crate) struct ServerMessages(pub(crate) Conversation);
+
+impl<'de> Deserialize<'de> for ServerMessages {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Messages;
+        impl<'de> Visitor<'de> for Messages {
+            type Value = ServerMessages;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of {role, content} messages")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> std::result::Result<ServerMessages, A::Error> {
+                list_of(items, Entry::with_content).map(ServerMessages)
+            }
+        }
+        deserializer.deserialize_seq(Messages)
+    }
+}
+
 impl Conversation {
-    /// Makes the messages of a request what servers give to chat templates: contents are texts, lists of calls are not
-    /// empty, and the arguments of calls are objects. Sources: `_parse_chat_message_content` and `_postprocess_messages` in
-    /// `vllm/renderers/chat_utils.py` of vLLM 0.32, and `serving_chat.py` of SGLang.
+    /// Makes the messages of a request what servers give to chat templates: lists of calls are not empty, and the arguments
+    /// of calls are objects. Sources: `_postprocess_messages` in `vllm/renderers/chat_utils.py` of vLLM 0.32, and
+    /// `serving_chat.py` of SGLang.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] with the call whose arguments are no object.
+    /// [`ErrorKind::Invalid`] with the call that has no function, or whose arguments are no object.
     pub(crate) fn read_as_server(&mut self) -> Result<()> {
         let messages = match self {
             Self::Messages(messages) => messages,
@@ -27,9 +54,6 @@ impl Conversation {
 }
 
 fn read_message(message: &mut ChatMessage) -> Result<()> {
-    if message.content == Content::Null {
-        message.content = "".into();
-    }
     if message.others.get("tool_calls").is_some_and(says_nothing) {
         message.others.shift_remove("tool_calls");
     }

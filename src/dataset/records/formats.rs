@@ -2,9 +2,11 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::conversation::{Chat, ChatMessage, Conversation, MediaKind, check_end, check_variables, source_of};
+use crate::conversation::{
+    Chat, ChatMessage, Conversation, MediaKind, ServerMessages, check_end, check_variables, source_of,
+};
 use crate::dataset::MaxOutLen;
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{layout_would_be_lost, parse_error, refused, variables_would_be_lost};
@@ -138,16 +140,12 @@ fn listed(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
     Ok(keys.get(key)?.unwrap_or_else(|| Conversation::Messages(Vec::new())))
 }
 
-/// The same where servers take a message without content for an empty one.
+/// The same as servers read it.
 fn listed_as_server(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
-    let with_contents = |list: &str| {
-        let mut messages: Vec<Map<String, Value>> = serde_json::from_str(list).ok()?;
-        for message in messages.iter_mut().filter(|message| message.get("content").is_none_or(Value::is_null)) {
-            message.insert("content".into(), "".into());
-        }
-        serde_json::from_value(messages.into_iter().map(Value::Object).collect()).ok()
-    };
-    listed(keys, key).or_else(|error| keys.raw(key).and_then(with_contents).ok_or(error))
+    match keys.begins(key, '[') {
+        true => Ok(keys.get::<ServerMessages>(key)?.map_or_else(|| Conversation::Messages(Vec::new()), |list| list.0)),
+        false => listed(keys, key),
+    }
 }
 
 /// Puts the system message of a record before its conversation.
@@ -353,13 +351,14 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
             no_other_prompt(&body)?;
         }
         let is_completion_request = !body.has("messages");
-        let mut record = match reads_for {
-            ReadsFor::ChatTemplate => messages_by(&body, listed_as_server)?,
+        let record = match reads_for {
+            ReadsFor::ChatTemplate => {
+                let mut record = messages_by(&body, listed_as_server)?;
+                record.conversation.read_as_server()?;
+                record
+            }
             ReadsFor::Template | ReadsFor::Server => messages(&body)?,
         };
-        if reads_for == ReadsFor::ChatTemplate {
-            record.conversation.read_as_server()?;
-        }
         Ok(Record { tools, is_completion_request, sampling_keys: sampling_keys(&body), ..record })
     };
     read().at("body")

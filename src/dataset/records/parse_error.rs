@@ -34,10 +34,11 @@ pub(super) fn messages_error(record: &str, messages: &str, error: &serde_json::E
     }
 }
 
-/// The number of the first message of a list that is wrong by itself, or else of the one at which the list was.
+/// The number of the first message of a list that has this error by itself, or else of the one at which the list had it.
 fn message_at(list: &str, error: &serde_json::Error) -> Option<usize> {
     let items: Vec<&RawValue> = serde_json::from_str(list).ok()?;
-    let is_wrong = |item: &&RawValue| serde_json::from_str::<Conversation>(&format!("[{item}]")).is_err();
+    let is_same = |own: serde_json::Error| without_place(&own) == without_place(error);
+    let is_wrong = |item: &&RawValue| serde_json::from_str::<Conversation>(&format!("[{item}]")).is_err_and(is_same);
     let lines = list.split_inclusive('\n').take(error.line().checked_sub(1)?);
     let place = lines.map(str::len).sum::<usize>() + error.column();
     let ends_behind = |item: &&RawValue| {
@@ -46,6 +47,12 @@ fn message_at(list: &str, error: &serde_json::Error) -> Option<usize> {
         place <= end + 1
     };
     items.iter().position(is_wrong).or_else(|| items.iter().position(ends_behind))
+}
+
+/// What an error says, without where.
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.rsplit_once(" at line ").map_or_else(|| message.clone(), |(what, _)| what.to_owned())
 }
 
 /// An error of a record that is valid JSON.
