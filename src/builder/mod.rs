@@ -16,6 +16,7 @@ mod by_message;
 mod combine;
 mod join;
 mod options;
+mod plain_chat;
 mod rendering;
 mod reserving;
 mod run_counts;
@@ -44,9 +45,10 @@ use buffers::Buffers;
 pub(crate) use combine::{ROLES_ONLY, name_a_template};
 pub use join::JoinSession;
 pub use options::BuilderOptions;
+use plain_chat::MOST_MESSAGES;
+pub(crate) use plain_chat::{chat_by_turns, plain_chat};
 pub use run_counts::RunCounts;
 pub use session::Session;
-pub(crate) use shortcut::{chat_by_turns, plain_chat};
 pub use text_encoder::TextEncoder;
 
 /// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their
@@ -104,9 +106,6 @@ struct Shortcut {
     /// Whether it gave other ids after all, and is not used any more.
     is_wrong: AtomicBool,
 }
-
-/// How many messages a chat has for which a shortcut is taken, at most.
-const MOST_MESSAGES: usize = 64;
 
 /// A builder for plain chats, and what is known of it.
 struct Faster {

@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 use aho_corasick::AhoCorasick;
 
 use crate::assemble::{Detail, TokenizedPrompt};
-use crate::builder::{BuilderOptions, Faster, MOST_MESSAGES, PromptBuilder, Session, Shortcut, ShortcutSource};
-use crate::conversation::{ChatMessage, Content, Conversation, Mode, is_space};
+use crate::builder::plain_chat::{MOST_MESSAGES, Shape, has_plain_ends, plain_chat};
+use crate::builder::{BuilderOptions, Faster, PromptBuilder, Session, Shortcut, ShortcutSource};
+use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ChatTemplate, Day};
 use crate::error::{ErrorKind, Result};
 use crate::render::Renderer;
@@ -18,7 +19,6 @@ use crate::tokenizer::Tokenizer;
 const COMPARED: u64 = 256;
 /// Chats of at most so many turns tell whether a shortcut is any good.
 const SHORT: usize = 3;
-const SPEAKERS: [&str; 2] = ["user", "assistant"];
 
 impl Shortcut {
     /// For a builder that may have one.
@@ -73,7 +73,11 @@ impl Faster {
 impl PromptBuilder {
     /// What a shortcut could be made of; none if there can be none, or if there is one.
     pub(crate) fn shortcut_source(&self) -> Option<&ShortcutSource> {
-        self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.faster.get().is_none())
+        self.shared.shortcut.source.as_deref().filter(|_| self.faster().is_none())
+    }
+
+    fn faster(&self) -> Option<&Faster> {
+        self.shared.shortcut.faster.get()
     }
 
     /// Builds plain chats with this builder from now on, or as long as it is this day, unless it has a shortcut or this one is
@@ -99,9 +103,9 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<bool> {
-        let shortcut = &self.builder.shared.shortcut;
-        let Some(faster) = shortcut.faster.get() else { return Ok(false) };
-        if shortcut.is_wrong.load(Ordering::Relaxed) || detail.needs_origins() || self.builder.continue_final_message {
+        let Some(faster) = self.builder.faster() else { return Ok(false) };
+        let is_wrong = self.builder.shared.shortcut.is_wrong.load(Ordering::Relaxed);
+        if is_wrong || detail.needs_origins() || self.builder.continue_final_message {
             return Ok(false);
         }
         let is_plain = |text: &str| has_plain_ends(text) && !faster.sought.is_match(text);
@@ -119,7 +123,7 @@ impl Session {
             let differs = match self.build_rendered(conversation, detail, &mut rendered) {
                 Ok(()) if rendered.input_ids == prompt.input_ids => return Ok(true),
                 // The day has just ended.
-                _ if self.builder.shared.shortcut.faster.get().is_some_and(Faster::is_of_another_day) => {
+                _ if self.builder.faster().is_some_and(Faster::is_of_another_day) => {
                     return Ok(false);
                 }
                 Ok(()) => "gives other ids for this conversation".to_owned(),
@@ -133,7 +137,7 @@ impl Session {
     }
 
     fn shortcut(&mut self) -> Option<&mut Session> {
-        let Faster { builder, .. } = self.builder.shared.shortcut.faster.get()?;
+        let Faster { builder, .. } = self.builder.faster()?;
         Some(self.shortcut.get_or_insert_with(|| Box::new(builder.session())))
     }
 
@@ -141,13 +145,11 @@ impl Session {
     /// built: long ones take time, and most people have short ones.
     fn has_shortcut_for(&mut self, shape: Shape) -> bool {
         // Nobody waits for another thread, which may be gone after a fork.
-        if let Some(is_right) =
-            self.builder.shared.shortcut.faster.get().and_then(|faster| faster.known_for(shape).get())
-        {
+        if let Some(is_right) = self.builder.faster().and_then(|faster| faster.known_for(shape).get()) {
             return *is_right;
         }
         let is_right = self.compare_shortcut_for(shape);
-        if let Some(faster) = self.builder.shared.shortcut.faster.get() {
+        if let Some(faster) = self.builder.faster() {
             let _ = faster.known_for(shape).set(is_right);
         }
         is_right
@@ -157,7 +159,7 @@ impl Session {
     /// each strip is told by contents with no white space at their ends, with blanks, and with line ends.
     fn compare_shortcut_for(&mut self, shape: Shape) -> bool {
         let builder = self.builder.clone();
-        let Some(Faster { sought, .. }) = builder.shared.shortcut.faster.get() else { return false };
+        let Some(Faster { sought, .. }) = builder.faster() else { return false };
         let mut is_right_with = |(around, word): (&str, &str)| {
             let content = |at: usize| format!("{around}{word}{at}{word}{around}");
             let chat = shape.chat(content);
@@ -181,60 +183,6 @@ impl Session {
         is_right_with(("", "Qx"))
             && [(" ", "Jy"), ("\n", "Vz")].into_iter().all(|of| sought.is_match(of.0) || is_right_with(of))
     }
-}
-
-/// What chats have in common for which a shortcut is right or wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
-    /// Whether there is a system message.
-    has_system: bool,
-    /// How many messages there are after it, at least one.
-    turns: usize,
-}
-
-impl Shape {
-    fn chat(self, content: impl Fn(usize) -> String) -> Conversation {
-        chat_by_turns(self.has_system, self.turns, content)
-    }
-}
-
-/// A chat by turns of so many messages, which may come after a system message, with this content by place.
-pub(crate) fn chat_by_turns(has_system: bool, turns: usize, content: impl Fn(usize) -> String) -> Conversation {
-    let system = has_system.then(|| ChatMessage::new("system", content(0)));
-    let turns = SPEAKERS.into_iter().cycle().zip(1..=turns).map(|(role, at)| ChatMessage::new(role, content(at)));
-    Conversation::Messages(system.into_iter().chain(turns).collect())
-}
-
-/// The shape of a conversation that is like those that shortcuts are verified on: perhaps a system message, then questions
-/// and answers by turns, not too many, of text alone that is like this.
-pub(crate) fn plain_chat(conversation: &Conversation, mode: Mode, is_plain: impl Fn(&str) -> bool) -> Option<Shape> {
-    let messages = match conversation {
-        Conversation::Messages(messages) => messages,
-        Conversation::Chat(chat) if chat.is_bare() => &chat.messages,
-        _ => return None,
-    };
-    let is_text = |message: &ChatMessage| {
-        message.others.is_empty()
-            && matches!(&message.content, Content::Text(text) if is_plain(text) && !ChatTemplate::has_marks(text))
-    };
-    let (has_system, turns) = match &messages[..] {
-        [system, turns @ ..] if system.role == "system" => (true, turns),
-        turns => (false, turns),
-    };
-    let by_turns = turns.iter().zip(SPEAKERS.into_iter().cycle()).all(|(message, speaker)| message.role == speaker);
-    let ends_well = mode == Mode::Score || turns.len() % 2 == 1;
-    let is_short = !turns.is_empty() && messages.len() <= MOST_MESSAGES;
-    let is_plain = is_short && by_turns && ends_well && messages.iter().all(is_text);
-    is_plain.then_some(Shape { has_system, turns: turns.len() })
-}
-
-/// Whether a text is not blank and has at each end no white space, or spaces alone, or line ends alone: a strip takes all
-/// of these or none, whichever characters it strips.
-fn has_plain_ends(text: &str) -> bool {
-    let is_seen = |c: char| !is_space(c);
-    let is_plain = |is: &dyn Fn(char) -> bool| [' ', '\n'].into_iter().any(is);
-    is_plain(&|blank| text.trim_start_matches(blank).starts_with(is_seen))
-        && is_plain(&|blank| text.trim_end_matches(blank).ends_with(is_seen))
 }
 
 impl fmt::Debug for Shortcut {
@@ -285,16 +233,6 @@ mod tests {
             let builder_of_day = builder(CONTENT);
             builder_of_day.set_shortcut(builder(DIFFERS), sought(), day);
             assert_eq!(builder_of_day.build(&said("Hi")).is_err(), is_taken);
-        }
-    }
-
-    #[test]
-    fn plain_ends_have_one_kind_of_white_space() {
-        for text in ["a", " a", "a\n\n", "\n\na  ", "a \t\n b"] {
-            assert!(has_plain_ends(text), "{text:?}");
-        }
-        for text in ["", " ", "\n", " \na", "a\n ", "\ta", "a\u{a0}", "\u{3000}a", "a\u{1c}", "\r\na", " \u{2028}a"] {
-            assert!(!has_plain_ends(text), "{text:?}");
         }
     }
 }
