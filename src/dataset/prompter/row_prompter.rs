@@ -179,12 +179,14 @@ impl RowPrompter {
     ) -> Result<TurnPlan> {
         let dataset = Arc::clone(&self.dataset);
         let Inferencer { kind, infer_mode, .. } = dataset.inferencer;
-        let dialogue = match kind {
-            InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
-            InferencerKind::Turns => self.shots.prompt(&dataset.task, row, ids, Asked::Answer, excess)?,
-            _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer generate turn by turn")),
-        };
-        TurnPlan::new(dialogue, infer_mode)
+        match kind {
+            InferencerKind::Chat => TurnPlan::new(Conversation::Messages(dataset.task.chat(row)?), infer_mode),
+            InferencerKind::Turns => {
+                let dialogue = self.shots.prompt(&dataset.task, row, ids, Asked::Answer, excess)?;
+                TurnPlan::with_examples(dialogue, infer_mode, self.shots.messages(&dataset.task, row, ids)?)
+            }
+            _ => Err(template_error("only ChatInferencer and MultiTurnGenInferencer generate turn by turn")),
+        }
     }
 
     /// The rows that examples come from.
@@ -251,7 +253,8 @@ fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec
     while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
         room.take_of(prompt.text_bytes(), "the prompts of all turns")?;
         let (max_out_len, needs_answer) = (plan.max_out_len(max_out_len)?, plan.needs_answers());
-        prompts.push(RowPrompt { turn: Some(turn), max_out_len, needs_answer, ..prompt.into() });
+        let examples = plan.examples().to_vec();
+        prompts.push(RowPrompt { turn: Some(turn), max_out_len, examples, needs_answer, ..prompt.into() });
         if needs_answer {
             break;
         }

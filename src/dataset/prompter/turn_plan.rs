@@ -1,6 +1,7 @@
 //! The turns of a chat that a model generates, one after the other.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde::Deserialize;
@@ -77,6 +78,8 @@ impl fmt::Display for InferMode {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnPlan {
     dialogue: Dialogue,
+    /// The messages of each in-context example, if these are messages of their own: none is a turn to generate.
+    examples: Vec<Range<usize>>,
     mode: InferMode,
     /// The message that the model generates next.
     next: Option<usize>,
@@ -100,15 +103,27 @@ impl TurnPlan {
     /// # Errors
     /// [`ErrorKind::Row`] if the model has no turn in it.
     pub fn new(conversation: Conversation, mode: InferMode) -> Result<Self> {
-        let mut plan = Self { dialogue: Dialogue::new(conversation)?, mode, next: None };
+        Self::with_examples(conversation, mode, Vec::new())
+    }
+
+    /// The same, for a chat in which the messages in these ranges are in-context examples: what the model says there is
+    /// no turn.
+    ///
+    /// # Errors
+    /// The same as for [`Self::new`].
+    pub fn with_examples(conversation: Conversation, mode: InferMode, examples: Vec<Range<usize>>) -> Result<Self> {
+        let mut plan = Self { dialogue: Dialogue::new(conversation)?, examples, mode, next: None };
         plan.next = match mode {
-            InferMode::Last => (0..plan.dialogue.len()).rev().find(|&i| plan.dialogue.is_models(i)),
+            InferMode::Last => (0..plan.dialogue.len()).rev().find(|&i| plan.is_models(i)),
             InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => plan.turn_from(0),
         };
         if plan.next.is_none() {
             let what = match plan.dialogue {
                 _ if mode == InferMode::EveryEmpty && plan.turns() > 0 => {
                     "multiround only generates empty turns, but all have text"
+                }
+                Dialogue::Messages(_) if !plan.examples.is_empty() => {
+                    "outside its examples there is no message of role \"assistant\""
                 }
                 Dialogue::Messages(_) => "there is no message of role \"assistant\"",
                 Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",
@@ -139,12 +154,17 @@ impl TurnPlan {
 
     /// How many turns the model has before this message.
     fn number(&self, message: usize) -> usize {
-        (0..message).filter(|&i| self.dialogue.is_models(i)).count()
+        (0..message).filter(|&i| self.is_models(i)).count()
     }
 
     /// How many turns the model has in the dialogue, generated or not.
     pub fn turns(&self) -> usize {
-        (0..self.dialogue.len()).filter(|&i| self.dialogue.is_models(i)).count()
+        (0..self.dialogue.len()).filter(|&i| self.is_models(i)).count()
+    }
+
+    /// The messages of each in-context example, if these are messages of their own.
+    pub(crate) fn examples(&self) -> &[Range<usize>] {
+        &self.examples
     }
 
     /// How many turns are still to be generated.
@@ -197,10 +217,13 @@ impl TurnPlan {
     }
 
     fn turn_from(&self, from: usize) -> Option<usize> {
-        let is_asked = |i: &usize| {
-            self.dialogue.is_models(*i) && (self.mode != InferMode::EveryEmpty || self.dialogue.is_empty(*i))
-        };
+        let is_asked =
+            |i: &usize| self.is_models(*i) && (self.mode != InferMode::EveryEmpty || self.dialogue.is_empty(*i));
         (from..self.dialogue.len()).find(is_asked)
+    }
+
+    fn is_models(&self, message: usize) -> bool {
+        self.dialogue.is_models(message) && !self.examples.iter().any(|example| example.contains(&message))
     }
 }
 
