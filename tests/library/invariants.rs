@@ -320,13 +320,24 @@ fn controls(subject: &Subject) -> Vec<&AddedToken> {
 
 /// Tries a law on every tokenizer.
 fn law(content: Content, law: impl Fn(&Subject, &Trial) -> Result<(), TestCaseError>) {
+    law_beside(content, Just(()), |subject, trial, ()| law(subject, trial));
+}
+
+/// Tries a law on every tokenizer, with something else that varies.
+fn law_beside<S: Strategy<Value: Clone> + Clone>(
+    content: Content,
+    beside: S,
+    law: impl Fn(&Subject, &Trial, S::Value) -> Result<(), TestCaseError>,
+) {
     for subject in SUBJECTS.iter() {
         let config = laws::cases(150);
         let mut runner = TestRunner::new_with_rng(
             config,
             proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
         );
-        if let Err(error) = runner.run(&trial(content), |trial| law(subject, &trial)) {
+        if let Err(error) =
+            runner.run(&(trial(content), beside.clone()), |(trial, beside)| law(subject, &trial, beside))
+        {
             panic!("{}: {error}", subject.name);
         }
     }
@@ -474,35 +485,32 @@ fn a_session_builds_what_a_new_builder_builds() {
 
 fn what_prompts_have_in_common_does_not_show() {
     // One message is longer than in the first conversation, or the last one; or others follow it.
-    for (spans, offsets) in [(false, false), (true, false), (false, true), (true, true)] {
-        law(Content::Attacking, |subject, trial| {
-            let common = 0..trial.contents.len();
-            let longer = common.clone().map(|i| {
-                let mut other = trial.clone();
-                other.contents[i].push(Ok(" and\nmore".into()));
-                other
-            });
-            let shorter = common.map(|i| Trial { contents: trial.contents[..=i].to_vec(), ..trial.clone() });
-            let special_tokens = Some(AddSpecialTokens::Never);
-            let options =
-                BuilderOptions { mode: trial.mode, special_tokens, spans, offsets, ..BuilderOptions::default() };
-            let builder = || PromptBuilder::new(&trial.model(subject), Arc::clone(&subject.fast), &options);
-            let said = |prompt: metatok::Result<TokenizedPrompt>| prompt.map_err(|error| error.to_string());
-            let alone = |conversation: &Conversation| said(builder().and_then(|builder| builder.build(conversation)));
-            let mut session = builder().map_err(|error| TestCaseError::fail(error.to_string()))?.session();
-            let conversation = trial.conversation(subject);
-            let first = alone(&conversation);
-            for other in longer.chain(shorter) {
-                // What comes for the second time is kept, and found the third time.
-                for _ in 0..3 {
-                    prop_assert_eq!(&said(session.build(&conversation)), &first);
-                }
-                let other = other.conversation(subject);
-                prop_assert_eq!(said(session.build(&other)), alone(&other));
-            }
-            Ok(())
+    law_beside(Content::Attacking, any::<(bool, bool)>(), |subject, trial, (spans, offsets)| {
+        let common = 0..trial.contents.len();
+        let longer = common.clone().map(|i| {
+            let mut other = trial.clone();
+            other.contents[i].push(Ok(" and\nmore".into()));
+            other
         });
-    }
+        let shorter = common.map(|i| Trial { contents: trial.contents[..=i].to_vec(), ..trial.clone() });
+        let special_tokens = Some(AddSpecialTokens::Never);
+        let options = BuilderOptions { mode: trial.mode, special_tokens, spans, offsets, ..BuilderOptions::default() };
+        let builder = || PromptBuilder::new(&trial.model(subject), Arc::clone(&subject.fast), &options);
+        let said = |prompt: metatok::Result<TokenizedPrompt>| prompt.map_err(|error| error.to_string());
+        let alone = |conversation: &Conversation| said(builder().and_then(|builder| builder.build(conversation)));
+        let mut session = builder().map_err(|error| TestCaseError::fail(error.to_string()))?.session();
+        let conversation = trial.conversation(subject);
+        let first = alone(&conversation);
+        for other in longer.chain(shorter) {
+            // What comes for the second time is kept, and found the third time.
+            for _ in 0..3 {
+                prop_assert_eq!(&said(session.build(&conversation)), &first);
+            }
+            let other = other.conversation(subject);
+            prop_assert_eq!(said(session.build(&other)), alone(&other));
+        }
+        Ok(())
+    });
 }
 
 fn the_same_is_cut_with_and_without_spans() {
