@@ -1,7 +1,8 @@
 //! Which of several labels an answer settles on. Nothing is guessed: if that is open, there is none.
 
 use crate::score::label_words::{
-    ANNOUNCED, CONCLUDED, CONFIRMED, DENIED, DOUBTED, JOINED, MARKED, OPEN, REJECTED, STATED, WITHDRAWN,
+    ANNOUNCED, CONCLUDED, CONFIRMED, DENIED, DOUBTED, JOINED, MARKED, MEASURED, NAMED, OPEN, REJECTED, STATED,
+    WITHDRAWN,
 };
 use crate::score::next_question::before_next_question;
 
@@ -11,6 +12,12 @@ const NEAR: usize = 200;
 /// Words that follow a label at the beginning of a sentence, and not the English words `A` and `I`.
 const AFTER_LABEL: &str = "and are as at because but by does due for from has if in is it nor not of on only or \
     since than that therefore though to we when where whereas which while with";
+
+/// Words after an announced label that are not said of it: `I answer D because …`, and not `Answer D describes …`.
+const AFTER_ANSWER: &str = "and as because but due for given if instead not or rather since so then unless";
+
+/// The same in Chinese.
+const CHINESE_AFTER_ANSWER: &str = "因由所故理和或与而但是选選项項";
 
 /// Signs after which a sentence begins.
 const BEFORE_SENTENCE: [char; 13] = ['.', '!', '?', ':', ';', '-', '–', '—', '。', '！', '？', '：', '\n'];
@@ -65,20 +72,42 @@ impl Found<'_> {
     }
 }
 
-/// All labels in a text, without those that are called wrong.
+/// All labels in a text, without those that are called wrong, units such as `3 A`, and the pronoun.
 fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     let mut found = standing_alone(text, labels);
-    found.retain(|found| !DENIED.is_match(near(text, found)) && !REJECTED.is_match(&text[found.end()..]));
+    let all = found.clone();
+    found.retain(|one| {
+        let (before, after) = (near(text, one), &text[one.end()..]);
+        let is_pronoun = one.label == "I" && is_word(text, one);
+        let is_unit = MEASURED.is_match(before) && !follows_item(text, &all, one);
+        !is_pronoun && !is_unit && !DENIED.is_match(before) && !REJECTED.is_match(after)
+    });
     for found in &mut found {
         let before = near(text, found);
         let is_doubted = DOUBTED.captures_iter(clause(before)).any(|doubt| doubt.get(1).is_some());
-        let parts = ANNOUNCED.captures(before).filter(|_| !is_doubted);
+        let is_explained = NAMED.is_match(before) && is_explained(&text[found.end()..]);
+        let parts = ANNOUNCED.captures(before).filter(|_| !is_doubted && !is_explained);
         found.is_direct = parts.as_ref().is_some_and(|parts| parts.get(1).is_some());
         let announcement = parts.and_then(|parts| parts.get(1).or(parts.get(2)));
         found.announcement = announcement.map(|begin| found.at - before.len() + begin.start());
         found.is_doubted = is_doubted || is_word(text, found);
     }
     found
+}
+
+/// Whether a label is followed by what is said of it.
+fn is_explained(after: &str) -> bool {
+    let line =
+        after.lines().next().unwrap_or_default().trim_start_matches([')', ']', '）', '*', '_', '"', '”', '\'', '’']);
+    let said = line.trim_start();
+    let word = said.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let is_word_of = |words: &str| words.split(' ').any(|other| other == word);
+    match said.chars().next() {
+        Some(':' | '：') => said.chars().skip(1).any(char::is_alphanumeric),
+        Some(first) if is_cjk(first) => first.is_alphabetic() && !CHINESE_AFTER_ANSWER.contains(first),
+        Some(first) => first.is_lowercase() && line.starts_with(' ') && !is_word_of(AFTER_ANSWER),
+        None => false,
+    }
 }
 
 /// All labels that are not part of a word. Chinese is written without spaces, so its characters end words.
@@ -89,6 +118,7 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
             let (before, after) = (&text[..at], &text[at + label.len()..]);
             let is_compound = after.starts_with(['+', '#'])
                 || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric));
+            let is_compound = is_compound || is_part_of_number(before, label, after);
             if !is_compound && !continues(before.chars().rev()) && !continues(after.chars()) {
                 found.push(Found { at, label, announcement: None, is_direct: false, is_doubted: false });
             }
@@ -98,6 +128,16 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     // If labels contain each other, the longest one.
     found.dedup_by(|next, kept| next.at < kept.end());
     found
+}
+
+/// Whether a label that is a number is only a part of one: `2` in `2.5`, and `1` in `-1`.
+fn is_part_of_number(before: &str, label: &str, after: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let has_fraction = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(is_digit));
+    let is_fraction = before.strip_suffix(['.', ',']).is_some_and(|rest| rest.ends_with(is_digit));
+    let is_negative =
+        before.strip_suffix(['-', '−']).is_some_and(|rest| !rest.ends_with(|c: char| c.is_alphanumeric()));
+    label.chars().all(is_digit) && (has_fraction || is_fraction || is_negative)
 }
 
 /// Whether a word goes on here: `can't` and `a_b` are words, but quotes and emphasis around a label are not in one.
@@ -177,6 +217,12 @@ fn begins_list(text: &str, found: &[Found<'_>], first: &Found<'_>) -> bool {
     next.is_some_and(is_item) && begins(text, first) && !is_confirmed(text, first)
 }
 
+/// Whether an item with another label comes before it: `A. 3 B. 4`.
+fn follows_item(text: &str, found: &[Found<'_>], one: &Found<'_>) -> bool {
+    let mut before = found.iter().filter(|other| other.at < one.at && other.label != one.label);
+    before.any(|other| begins(text, other) && sign(text, other).is_some() && sign(text, other) == sign(text, one))
+}
+
 /// What follows a label on its line.
 fn sign(text: &str, found: &Found<'_>) -> Option<char> {
     text[found.end()..].lines().next().and_then(|rest| rest.trim_start().chars().next())
@@ -222,6 +268,30 @@ mod tests {
             ("A whale is a fish, so B", Some("B")),
             ("A is right", Some("A")),
             ("Answer: A whale is a mammal, so B.", None),
+            // `answer` names an option, too.
+            ("The correct answer is C.\n\nAnswer choice A is incorrect. Answer choice D describes osmosis.", Some("C")),
+            ("The correct answer is C. Answer D would apply only to adults.", Some("C")),
+            ("The answer is **C**.\n\nWhy the others are wrong:\n- Answer A: too big\n- Answer D: too far", Some("C")),
+            ("The answer is C. You might be tempted to answer D, but that is Mars.", Some("C")),
+            ("The answer is C. A common mistake is to answer D.", Some("C")),
+            ("正确答案是C。\n\n解析：答案D描述的是另一种情况。", Some("C")),
+            ("(B) is Venus. I answer D because it is a moon.", Some("D")),
+            ("(B) is Venus. Answer D", Some("D")),
+            ("A是恒星，答案D，因为它是卫星。", Some("D")),
+            // A unit is no label.
+            ("The temperature is 25 °C", None),
+            (r"\boxed{25^\circ\text{C}}", None),
+            (r"\boxed{2\ \text{A}}", None),
+            ("The charge is 3 C.", None),
+            ("温度为25 °C", None),
+            ("The charge is 3 C, so the answer is B.", Some("B")),
+            ("1. C", Some("C")),
+            ("Question 3: C", Some("C")),
+            // A base model's next question, in Chinese too.
+            ("C\n\n以下哪项是行星？\nA. 月球\nB. 太阳\nC. 彗星\nD. 火星\n答案: D", Some("C")),
+            ("C\n\n以下哪项是行星？\nA. 月球\nB. 太阳\nC. 彗星\nD. 火星\n答案是D", Some("C")),
+            ("C\n\nWhich one is a planet?\nA. Moon\nB. Sun\nC. Halley\nD. Mars\nCorrect answer: D", Some("C")),
+            ("C\n\nWhich one is a planet?\nA. Moon\nB. Sun\nC. Halley\nD. Mars\nThe answer is D", Some("C")),
             ("Answer: A whale is a mammal.", None),
             ("The answer is A, a mammal.", Some("A")),
             ("The answer is A because it is one.", Some("A")),
@@ -420,8 +490,10 @@ mod tests {
         assert_eq!(settled("I know: yes", &words), Some("yes"));
         for (text, label) in [
             ("I think the answer is E.", Some("E")),
-            ("The answer, I think, is E.", None),
-            ("I believe it is E.", None),
+            ("The answer, I think, is E.", Some("E")),
+            ("I believe it is E.", Some("E")),
+            ("(E) I am confident.", Some("E")),
+            ("So I get 5, which is option E.", Some("E")),
             ("I was wrong, so A", Some("A")),
             ("The answer is I rather than A.", None),
             ("The answer is I.", Some("I")),

@@ -27,13 +27,19 @@ pub(super) static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
     insensitive(&format!(r"(?s)^.*({direct})$|^.*((?:{ANSWER}|{OPTION}){is})[^\n.!?;。！？；]*$"))
 });
 
+/// `answer` alone before a label, which announces it, or names an option that is explained.
+pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    let gap = r"[^\p{L}\p{N}.,;!?。，；、:：=\n]*";
+    insensitive(&format!(r"(?:\banswer|答案){gap}(?:(?:choice|option|选项|選項){gap})?$"))
+});
+
 /// Before a label that tells which text is meant: `The answer is Saturn (B)`.
 pub(super) static MARKED: LazyLock<Regex> = LazyLock::new(|| insensitive(r"(?:[(\[（【]|\boption |选项)$"));
 
 /// In a clause before a label: it may not be what the answer means. What the speaker thinks counts, and is no group.
 pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
     let words = "if|unless|whether|not|never|neither|none|doubt|thinks?|thought|believes?|says?|said|some|many|except|\
-        unlike|hardly|unlikely|(?:rather|other) than|instead of|different from|anything but|depends|rul[a-z]+ out|\
+        unlike|hardly|unlikely|mistakes?|tempt[a-z]+|(?:rather|other) than|instead of|different from|anything but|depends|rul[a-z]+ out|\
         eliminat[a-z]+|exclud[a-z]+|(?:wrong|incorrect|false) (?:that|to)|(?:no(?: [a-z]+)?|wrong|incorrect|false|worst|\
         possible|opposite of the|(?:least|second) [a-z]+) (?:answer|option|choice)s?";
     insensitive(&format!(
@@ -44,6 +50,12 @@ pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
 /// In a clause before a label: it is not the only one, or a reason.
 pub(super) static JOINED: LazyLock<Regex> =
     LazyLock::new(|| insensitive(r"\b(?:and|or|nor|both|because)\b|[和、或]|其中|因为"));
+
+/// Before a label that is a unit: a number, a degree sign.
+pub(super) static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
+    let between = r"(?:[ \u{a0}~^{}$]|\\(?:circ|text|mathrm|rm|,|;|:|!| ))*";
+    insensitive(&format!(r"(?:\d|°|º|\\circ){between}$|\\(?:degree|circ){between}$"))
+});
 
 /// Before a label that is not meant.
 pub(super) static DENIED: LazyLock<Regex> = LazyLock::new(|| {

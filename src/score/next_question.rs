@@ -7,7 +7,10 @@ use regex::Regex;
 /// The name of a question, or a list of options that is to be answered, and the line before it.
 static NEXT_QUESTION: LazyLock<Regex> = LazyLock::new(|| {
     let name = r"\n\W*(?:next )?(?:question|q|问题|题目|问)\W*\d*\W*[:：]|\n#+ *question\b";
-    let options = r"\n[^\n]+\n\W*A[.):][^\n]*\n\W*B[.):][^\n]*\n(?:\W*[C-J][.):][^\n]*\n)*\W*answer\W*[:：]";
+    let option = |label: &str| format!(r"\W*{label}[.):、．：][^\n]*\n");
+    let answer =
+        r"\W*(?:(?:the |correct |right |best )*answer(?:\W*[:：]| is\b)|(?:正确|参考)?答案(?:\W*[:：]|[是为]))";
+    let options = format!(r"\n[^\n]+\n{}{}(?:{})*{answer}", option("A"), option("B"), option("[C-J]"));
     Regex::new(&format!("(?i){name}|{options}")).expect("it is a regular expression")
 });
 
