@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::compare::AnswerKey;
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::python_repr;
-use crate::server::{gave_up, split_request_id};
+use crate::server::gave_up;
 use crate::wording;
 
 /// An answer with the columns of its row that were kept.
@@ -45,10 +45,7 @@ impl ScoredAnswer {
     /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one with neither a text nor an
     /// error.
     pub fn read(line: &str) -> Result<Self> {
-        let mut answer: Self = wording::object_from_line(line)?;
-        // The id of a request has the turn in it.
-        let id = answer.id.as_ref().and_then(Value::as_str);
-        answer.turn = answer.turn.or_else(|| split_request_id(id?).2);
+        let answer: Self = wording::object_from_line(line)?;
         if answer.text.is_none() && answer.error.is_none() {
             let what = "there is no \"text\"; an answer must be a line that `metatok run` or `metatok trim` wrote";
             return Err(ErrorKind::Invalid(what.into()).into());

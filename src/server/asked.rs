@@ -9,6 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::input::from_json;
 use crate::server::EngineAnswer;
 use crate::server::keys::Keys;
+use crate::server::request_id::{json_string, row_of_request};
 
 /// A request of any form.
 #[derive(Debug, Clone)]
@@ -72,6 +73,16 @@ impl Asked {
         self.choice.is_some()
     }
 
+    /// The row's id, without the repeat and the turn that the request names beside its id.
+    fn row_id(&self) -> Cow<'_, RawValue> {
+        if self.repeat.is_none() && self.turn.is_none() {
+            return Cow::Borrowed(&self.id);
+        }
+        let id = serde_json::from_str::<String>(self.id.get()).ok();
+        let row = id.as_deref().and_then(|id| row_of_request(id, self.repeat, self.turn));
+        row.map_or(Cow::Borrowed(&self.id), |row| Cow::Owned(json_string(row)))
+    }
+
     fn not_one_by_one(&self) -> crate::Error {
         let what = format!(
             "the request {} asks for {} answers, but this is not one of them, so those to the requests after it cannot be told",
@@ -105,7 +116,7 @@ impl Asked {
                     "bring both into one order, or, if the server makes ids of its own, remove the id from the requests",
                 ));
             }
-            answer.id = Some(Cow::Borrowed(&self.id));
+            answer.id = Some(self.row_id());
             answer.repeat = answer.repeat.or(self.repeat);
             answer.turn = answer.turn.or(self.turn);
             answer.columns = answer.columns.or(self.columns.as_deref());

@@ -65,9 +65,17 @@ impl<'o> Object<'o> {
         self.out.push(b'}');
     }
 
-    /// The same for the object of a line, with the columns and the fingerprint of the prompt.
+    /// The same for the object of a line, with the columns and the fingerprint of the prompt. Beside the columns are the
+    /// repeat and the turn, whose place in a list of references cannot be told from the id.
     pub(super) fn close_line(mut self, key: &PromptKey<'_>) {
         self.write_params();
+        if key.columns.is_some() {
+            for (name, number) in [("repeat", key.repeat), ("turn", key.turn)] {
+                if let Some(number) = number {
+                    self.json(name, number);
+                }
+            }
+        }
         write_origin(key, self.out);
         self.out.extend_from_slice(b"}\n");
     }

@@ -32,6 +32,15 @@ pub(crate) fn split_request_id(id: &str) -> (&str, Option<usize>, Option<usize>)
     (id, repeat, turn)
 }
 
+/// The row in a [`request_id`] of this repeat and this turn; none in another id.
+pub(super) fn row_of_request(id: &str, repeat: Option<usize>, turn: Option<usize>) -> Option<&str> {
+    let without = |id, name, number: Option<usize>| match (split_number(id, name), number) {
+        ((rest, found), Some(number)) => (found == Some(number)).then_some(rest),
+        (_, None) => Some(id),
+    };
+    without(without(id, TURN, turn)?, REPEAT, repeat)
+}
+
 /// Splits the label off a [`request_id`]: the rest, the label, and whether its text is normalizing.
 pub(crate) fn split_label(id: &str) -> (&str, Option<usize>, bool) {
     let (text, is_normalizing) = id.strip_suffix(NORMALIZING).map_or((id, false), |text| (text, true));
