@@ -32,6 +32,11 @@ pub struct Chat {
     pub chat_template_kwargs: Map<String, Value>,
 }
 
+/// The key of a request that says how long the model may think, and its variable in templates.
+pub(crate) const REASONING_EFFORT: &str = "reasoning_effort";
+/// The variable of templates that says whether it thinks.
+pub(crate) const ENABLE_THINKING: &str = "enable_thinking";
+
 impl From<Vec<ChatMessage>> for Chat {
     fn from(messages: Vec<ChatMessage>) -> Self {
         Self { messages, ..Self::default() }
@@ -42,6 +47,13 @@ impl Chat {
     /// Whether it has nothing but messages.
     pub(crate) fn is_bare(&self) -> bool {
         self.tools.is_none() && self.documents.is_none() && self.chat_template_kwargs.is_empty()
+    }
+
+    /// Adds what a request says of the model's thoughts, as a server gives it to chat templates. Source: `build_chat_params`
+    /// in `vllm/entrypoints/openai/chat_completion/protocol.py` of vLLM.
+    pub(crate) fn add_reasoning_effort(&mut self, effort: String) {
+        self.chat_template_kwargs.entry(ENABLE_THINKING).or_insert_with(|| (effort != "none").into());
+        self.chat_template_kwargs.insert(REASONING_EFFORT.to_owned(), effort.into());
     }
 }
 

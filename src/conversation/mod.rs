@@ -32,7 +32,7 @@ use compact_str::CompactString;
 
 use crate::error::{ErrorKind, Result};
 pub use chat::Chat;
-pub(crate) use chat::{check_end, check_variables};
+pub(crate) use chat::{ENABLE_THINKING, REASONING_EFFORT, check_end, check_variables};
 pub use chat_message::ChatMessage;
 pub(crate) use chat_message::{openai_role, opencompass_role};
 pub use content::{Content, ContentPart, TextPart};

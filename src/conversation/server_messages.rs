@@ -54,6 +54,12 @@ impl Conversation {
 }
 
 fn read_message(message: &mut ChatMessage) -> Result<()> {
+    // vLLM takes `reasoning`, and has that under both names.
+    if let Some(reasoning) = message.others.get("reasoning").filter(|reasoning| !reasoning.is_null()).cloned()
+        && let Some(other) = message.others.get_mut("reasoning_content")
+    {
+        *other = reasoning;
+    }
     if message.others.get("tool_calls").is_some_and(says_nothing) {
         message.others.shift_remove("tool_calls");
     }

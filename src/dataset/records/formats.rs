@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::conversation::{
-    Chat, ChatMessage, Conversation, MediaKind, ServerMessages, check_end, check_variables, source_of,
+    Chat, ChatMessage, Conversation, MediaKind, REASONING_EFFORT, ServerMessages, check_end, check_variables, source_of,
 };
 use crate::dataset::MaxOutLen;
 use crate::dataset::records::input_format::detected;
@@ -87,6 +87,12 @@ fn with_variables<'a>(record: Record<'a>, keys: &Keys<'_>) -> Result<Record<'a>>
     }
     chat.documents = keys.get("documents")?;
     chat.chat_template_kwargs = keys.get("chat_template_kwargs")?.unwrap_or_default();
+    if body.is_some()
+        && keys.has("messages")
+        && let Some(effort) = keys.other(REASONING_EFFORT)
+    {
+        chat.add_reasoning_effort(effort);
+    }
     check_variables(&chat.chat_template_kwargs).at("chat_template_kwargs")?;
     Ok(Record { conversation: chat.into(), tools: None, ..record })
 }
@@ -359,7 +365,11 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
             }
             ReadsFor::Template | ReadsFor::Server => messages(&body)?,
         };
-        Ok(Record { tools, is_completion_request, sampling_keys: sampling_keys(&body), ..record })
+        let mut sampling_keys = sampling_keys(&body);
+        if reads_for != ReadsFor::ChatTemplate || is_completion_request {
+            sampling_keys.extend(body.given(&[REASONING_EFFORT]));
+        }
+        Ok(Record { tools, is_completion_request, sampling_keys, ..record })
     };
     read().at("body")
 }

@@ -175,6 +175,12 @@ impl<'a> Keys<'a> {
         Ok(["custom_id", "conversation_id", "prompt_id"].iter().find_map(|key| self.value(key).filter(is_id)))
     }
 
+    /// The value of a key that no format reads from records, if it is there and of this type.
+    pub(crate) fn other<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
+        let all: HashMap<Cow<'_, str>, &'a RawValue> = serde_json::from_str(self.object).ok()?;
+        serde_json::from_str(all.get(key)?.get()).ok()
+    }
+
     /// Those of these keys that the object has with a value other than null, whether they are known or not.
     pub(crate) fn given<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let all: HashMap<Cow<'_, str>, Option<IgnoredAny>> = serde_json::from_str(self.object).unwrap_or_default();

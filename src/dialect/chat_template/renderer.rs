@@ -6,19 +6,16 @@ use std::collections::BTreeSet;
 
 use jiff::civil::DateTime;
 
-use crate::compile::Atom;
-use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode, SAID_BESIDE, is_space, says_nothing};
+use crate::conversation::{ChatMessage, Content, Conversation, Mode};
 use crate::dialect::chat_template::compiled::Compiled;
-use crate::dialect::chat_template::context::{Added, Chat, REASONING, message_of};
+use crate::dialect::chat_template::context::{Added, Chat, message_of};
 use crate::dialect::chat_template::forms::Forms;
 use crate::dialect::chat_template::marks::{Marked, has_marks};
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::Marking;
 use crate::dialect::chat_template::{ChatTemplate, flow, source};
 use crate::error::{ErrorKind, Place, Result, Setting, way_out};
-use crate::render::{
-    Element, FinalMessage, Omissions, Part, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score,
-};
+use crate::render::{Element, FinalMessage, Omissions, Part, Renderer, Segments};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
@@ -26,11 +23,11 @@ use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 #[derive(Debug)]
 pub struct ChatTemplateRenderer {
     template: ChatTemplate,
-    compiled: Compiled,
+    pub(super) compiled: Compiled,
     /// What the template takes, and what the one for tools does.
     forms: [Forms; 2],
     used: Vec<TokenId>,
-    added: Added,
+    pub(super) added: Added,
     stop: StopCriteria,
     /// What content must not touch where its place in the text is unknown; none if content is trusted.
     touches: Option<Touches>,
@@ -123,7 +120,7 @@ impl ChatTemplateRenderer {
     }
 
     /// What the template that writes a chat with these tools takes, and how to ask it.
-    fn forms<'c>(
+    pub(super) fn forms<'c>(
         &'c self,
         tools: Option<&'c serde_json::Value>,
     ) -> (&'c Forms, impl Fn(&[ChatMessage]) -> Option<String> + 'c) {
@@ -170,7 +167,7 @@ impl ChatTemplateRenderer {
     }
 
     /// Writes a prompt, and returns its text.
-    fn write<'a>(&self, chat: Chat<'_>, segments: &mut Segments<'a>) -> Result<&'a str> {
+    pub(super) fn write<'a>(&self, chat: Chat<'_>, segments: &mut Segments<'a>) -> Result<&'a str> {
         let fitted = self.fit(chat)?;
         let chat = Chat { messages: &fitted, ..chat };
         // The same time in all renderings of a prompt.
@@ -208,59 +205,6 @@ impl ChatTemplateRenderer {
     }
 }
 
-/// What transformers puts after the content that is continued, to find its end in the rendered text.
-const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
-
-/// The content of a message with the tag at its end, and the text before the tag.
-fn tagged(message: &ChatMessage) -> Option<(Content, String)> {
-    match &message.content {
-        Content::Text(text) => Some((Content::Text(format!("{text}{TAG}")), text.clone())),
-        Content::Parts(parts) => {
-            let mut parts = parts.clone();
-            if let Some(ContentPart::Ids(_)) = parts.last() {
-                parts.push(ContentPart::text(""));
-            }
-            let last = parts.iter_mut().rev().find_map(|part| match part {
-                ContentPart::Text(part) => Some(part),
-                ContentPart::Media(_) | ContentPart::Ids(_) | ContentPart::Other(_) => None,
-            })?;
-            let text = last.text.clone();
-            last.text.push_str(TAG);
-            Some((Content::Parts(parts), text))
-        }
-        Content::Null => None,
-    }
-}
-
-/// Drops what comes from the tag on, and the blanks before it if the template trimmed those after it.
-fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
-    let tag = TAG.trim_end();
-    let found =
-        segments.list.iter().rposition(|segment| matches!(segment.atom, Atom::Text(text) if text.contains(tag)));
-    let Some(place) = found else {
-        let what = "the chat template does not write the last message, so there is no answer to continue";
-        return Err(ErrorKind::Conversation(what.into()).into());
-    };
-    // The blank after the tag may be the template's own.
-    let begins_with_blank = |segment: &Segment<'_>| matches!(segment.atom, Atom::Text(text) if text.starts_with(' '));
-    let blank_follows = segments.list.get(place + 1).is_some_and(begins_with_blank);
-    segments.list.truncate(place + 1);
-    while let Some(Segment { atom: Atom::Text(text), part }) = segments.list.pop() {
-        let (text, is_trimmed) = match text.rfind(tag) {
-            Some(at) => (&text[..at], !(text[at..].starts_with(TAG) || text.ends_with(tag) && blank_follows)),
-            None => (text, true),
-        };
-        let kept = if is_trimmed { text.trim_end_matches(is_space) } else { text };
-        segments.text(kept, part);
-        // Blanks may be a piece of their own.
-        if !is_trimmed || !kept.is_empty() {
-            break;
-        }
-        segments.list.pop();
-    }
-    Ok(())
-}
-
 /// What to do about the first message that many templates cannot write: with the arguments of a call as a string, or without
 /// content.
 fn hard_to_write(chat: Chat<'_>) -> Option<String> {
@@ -276,32 +220,6 @@ fn hard_to_write(chat: Chat<'_>) -> Option<String> {
         });
     let all: Vec<String> = of_call.into_iter().chain(of_content).collect();
     (!all.is_empty()).then(|| all.join("; "))
-}
-
-/// The roles of results of which the template writes nothing, as some do that write results along with their calls. Only
-/// those without a call are looked for.
-fn lost_results<'m>(
-    messages: &'m [ChatMessage],
-    render: &impl Fn(&[ChatMessage]) -> Option<String>,
-) -> impl Iterator<Item = &'m str> {
-    let is_result = |message: &ChatMessage| message.role == "tool" && !message.content.is_empty();
-    let mut has_call = false;
-    let without_call = messages.iter().enumerate().filter(move |(_, message)| {
-        has_call =
-            is_result(message) && has_call || message.others.get("tool_calls").is_some_and(|it| !says_nothing(it));
-        is_result(message) && !has_call
-    });
-    let mut written = None;
-    without_call.filter_map(move |(place, message)| {
-        let text = written.get_or_insert_with(|| render(messages)).as_ref()?;
-        let is_written = |said: &str| text.contains(said.trim_matches(is_space));
-        if matches!(&message.content, Content::Text(said) if is_written(said)) {
-            return None;
-        }
-        let mut others = messages.to_vec();
-        others[place].content = Content::Text(format!("metatok asks what becomes of message {place}"));
-        (render(&others).as_ref() == Some(text)).then_some(&*message.role)
-    })
 }
 
 fn ambiguous(chat: Chat<'_>) -> crate::Error {
@@ -344,37 +262,7 @@ impl Renderer for ChatTemplateRenderer {
     }
 
     fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
-        let mut omissions = Omissions::default();
-        // Whatever goes through all keys of a message reads this one, too, and reasoning is given under several names.
-        let reads = |key: &str| {
-            let others: &[&str] = if REASONING.contains(&key) { &REASONING } else { &[] };
-            [key, "items"].iter().chain(others).any(|name| self.compiled.reads(name))
-        };
-        if let Conversation::Chat(chat) = conversation {
-            let given = [("tools", chat.tools.is_some()), ("documents", chat.documents.is_some())];
-            let given = given.into_iter().filter_map(|(key, is_given)| is_given.then_some(key));
-            let given = given.chain(chat.chat_template_kwargs.keys().map(String::as_str));
-            omissions.unread.extend(given.filter(|key| !reads(key)));
-        }
-        for key in SAID_BESIDE {
-            let is_given = |message: &ChatMessage| message.others.get(key).is_some_and(|value| !says_nothing(value));
-            if conversation.messages().unwrap_or_default().iter().any(is_given) && !reads(key) {
-                omissions.unread.push(key);
-            }
-        }
-        let tools = if let Conversation::Chat(chat) = conversation { chat.tools.as_ref() } else { None };
-        let (forms, render) = self.forms(tools);
-        let says_something = |message: &&ChatMessage| !message.content.is_empty();
-        let messages = conversation.messages().unwrap_or_default().iter().filter(says_something);
-        omissions.roles.extend(messages.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
-        let lost = lost_results(conversation.messages().unwrap_or_default(), &render);
-        omissions.roles.extend(lost.filter(|role| !forms.is_silent(role, &render)));
-        let arguments = conversation.messages().unwrap_or_default().iter().flat_map(ChatMessage::call_arguments);
-        let texts = arguments.filter(|arguments| arguments.as_str().is_some_and(|text| !text.is_empty())).count();
-        if texts > 0 && forms.encodes_arguments(&render) {
-            omissions.encoded_arguments = texts as u64;
-        }
-        omissions
+        self.omitted_of(conversation)
     }
 
     fn stop(&self) -> StopCriteria {
@@ -383,36 +271,5 @@ impl Renderer for ChatTemplateRenderer {
 
     fn used_tokens(&self) -> Vec<TokenId> {
         self.used.clone()
-    }
-}
-
-impl FinalMessage for ChatTemplateRenderer {
-    fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
-        let chat = Chat::of(conversation, &self.added, false)?;
-        let last =
-            chat.messages.last().filter(|last| self.speaks_for_model(&last.role)).ok_or_else(nothing_to_continue)?;
-        let mut messages = chat.messages.to_vec();
-        let (said, begun) = tagged(last).ok_or_else(nothing_to_continue)?;
-        if let Some(message) = messages.last_mut() {
-            message.content = said;
-        }
-        let text = self.write(Chat { messages: &messages, ..chat }, segments)?;
-        cut_at_tag(segments)?;
-        if text.contains(begun.trim_matches(is_space)) {
-            return Ok(());
-        }
-        let what = "the chat template does not write all of the last message, so it is unknown what is continued";
-        Err(ErrorKind::Conversation(what.into()).with_way_out("leave out of it what the template leaves out"))
-    }
-
-    fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
-        let chat = Chat::of(conversation, &self.added, true)?;
-        let is_models = |last: &&ChatMessage| self.speaks_for_model(&last.role);
-        let messages = conversation.messages().unwrap_or_default();
-        let answer = messages.last().filter(is_models).ok_or_else(nothing_to_score)?;
-        let last = messages.len() - 1;
-        self.write(Chat { messages: &messages[..last], ..chat }, segments)?;
-        segments.message(&answer.content, last as u32);
-        Ok(())
     }
 }
