@@ -38,7 +38,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment.set_fuel(Some(FUEL));
     environment.set_recursion_limit(RECURSION);
     environment.set_unknown_method_callback(methods::call);
-    environment.set_formatter(|out, state, value| match value.kind() {
+    environment.set_formatter(|out, state, value| match python_repr::kind(value) {
         ValueKind::Number | ValueKind::Seq | ValueKind::Map if !value.is_integer() => {
             let mut text = String::new();
             python_repr::repr(value, &mut text);
@@ -55,6 +55,14 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("attr", attr);
     generators::add(&mut environment);
     environment.add_filter("tojson", to_json);
+    environment.add_filter("string", |state: &State<'_, '_>, value: &Value| match python_repr::kind(value) {
+        ValueKind::Seq | ValueKind::Map => {
+            let mut text = String::new();
+            python_repr::repr(value, &mut text);
+            Ok(Value::from(text))
+        }
+        _ => filters::string(state, value),
+    });
     environment.add_filter("indent", indent);
     environment.add_filter("default", default);
     environment.add_filter("d", default);
@@ -82,7 +90,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_test("float", |value: &Value| tests::is_float(&as_number(value)));
     // What has a length and items: dicts and strings, too.
     environment.add_test("sequence", |value: &Value| {
-        tests::is_sequence(value) || matches!(value.kind(), ValueKind::Map | ValueKind::String)
+        value.is_undefined() || matches!(python_repr::kind(value), ValueKind::Seq | ValueKind::Map | ValueKind::String)
     });
     environment
 }

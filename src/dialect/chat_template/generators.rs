@@ -71,6 +71,14 @@ pub(super) fn add(environment: &mut Environment<'static>) {
 fn map(state: &mut State<'_, '_>, value: Value, args: Rest<ValueOrKwargs>) -> Items {
     let mut args = args.into_values();
     let named = args.last().and_then(|last| Kwargs::try_from(last.clone()).ok());
+    if let Some(named) =
+        named.as_ref().filter(|named| named.has("attribute") && named.get("default").is_ok_and(Value::is_none))
+    {
+        // None stands for no default.
+        args.pop();
+        args.push(Kwargs::from_iter([("attribute", named.get::<Value>("attribute")?)]).into());
+        return filters::map(state, value, Rest(args.into_iter().map(Into::into).collect()));
+    }
     if let Some(named) = named.filter(|_| args.first().is_some_and(|filter| filter.as_str().is_some())) {
         let names: Vec<String> = named.args().map(str::to_owned).collect();
         let named = names.into_iter().map(|name| Ok((name.clone(), named.get::<Value>(&name)?)));

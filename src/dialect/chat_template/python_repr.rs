@@ -23,7 +23,7 @@ fn write_repr(value: &Value, depth: usize, out: &mut String) {
         out.push_str("...");
         return;
     }
-    match value.kind() {
+    match kind(value) {
         ValueKind::String => quoted(value.as_str().unwrap_or_default(), is_mark, out),
         ValueKind::Number if !value.is_integer() => {
             out.push_str(&f64::try_from(value.clone()).map(float).unwrap_or_default());
@@ -61,6 +61,14 @@ fn write_repr(value: &Value, depth: usize, out: &mut String) {
     }
 }
 
+/// The kind of a value as Python has it: parts and sums of lists are lists, and what comes one by one is none.
+pub(super) fn kind(value: &Value) -> ValueKind {
+    match value.kind() {
+        ValueKind::Iterable if value.len().is_some() => ValueKind::Seq,
+        kind => kind,
+    }
+}
+
 /// The layout of JSON, with the defaults of `json.dumps`.
 #[derive(Debug, Clone)]
 pub(super) struct JsonStyle {
@@ -89,7 +97,7 @@ fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) 
         return Err("the JSON of the value is too long".into());
     }
     let value = &as_number(value);
-    match value.kind() {
+    match kind(value) {
         ValueKind::None => out.push_str("null"),
         ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
         ValueKind::Number if value.is_integer() => {

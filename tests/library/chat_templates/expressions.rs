@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 153] = [
+pub(super) const EXPRESSIONS: [&str; 165] = [
     // As text.
     "x",
     "[x]",
@@ -162,6 +162,19 @@ pub(super) const EXPRESSIONS: [&str; 153] = [
     "x.startswith('M')",
     "x.split(' ')",
     "'a{}b'.format(x)",
+    // Parts and sums of lists.
+    "[x, 1][1:] is sequence",
+    "([x] + [1]) is sequence",
+    "([x] * 2) is sequence",
+    "[x, 1][::-1] is sequence",
+    "range(2) is sequence",
+    "([x] | map('string')) is sequence",
+    "[x, 1][1:] | tojson",
+    "([x] + [1]) | tojson(indent=1)",
+    "{'a': [x, 1][::-1], 'b': [x] * 2} | tojson",
+    "[[x, 'b'][1:], [x] + ['c']] | string",
+    "[{'a': x}, {}] | map(attribute='a', default=none) | list | string",
+    "[{'a': x}, {}] | map(attribute='a', default=1) | list | string",
 ];
 
 pub(super) fn values() -> Vec<Value> {
