@@ -4,7 +4,7 @@ use crate::score::label_words::{
     ANNOUNCED, CONCLUDED, CONFIRMED, DENIED, DOUBTED, JOINED, MARKED, MEASURED, NAMED, OPEN, REJECTED, STATED,
     WITHDRAWN,
 };
-use crate::score::next_question::before_next_question;
+use crate::score::next_question::before_next_choice;
 
 /// How many characters before a label say something about it.
 const NEAR: usize = 200;
@@ -30,7 +30,7 @@ pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let found = mentions(text, labels);
     let is_answer = |one: &Found<'_>| one.announcement.is_some() || !text[..one.at].contains(char::is_alphanumeric);
-    if let Some(own) = before_next_question(text)
+    if let Some(own) = before_next_choice(text)
         && found.iter().any(|one| one.at < own.len() && is_answer(one))
     {
         return settled(own, labels);
@@ -79,7 +79,8 @@ fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     found.retain(|one| {
         let (before, after) = (near(text, one), &text[one.end()..]);
         let is_pronoun = one.label == "I" && is_word(text, one);
-        let is_unit = MEASURED.is_match(before) && !follows_item(text, &all, one);
+        let is_letter = one.label.len() == 1 && one.label.starts_with(char::is_alphabetic);
+        let is_unit = is_letter && MEASURED.is_match(before) && !follows_item(text, &all, one);
         !is_pronoun && !is_unit && !DENIED.is_match(before) && !REJECTED.is_match(after)
     });
     for found in &mut found {
@@ -486,6 +487,12 @@ mod tests {
             assert_eq!(settled(text, &labels), label, "{text}");
         }
         let words = ["no", "not sure", "yes"].map(String::from);
+        assert_eq!(settled("In 2020 no", &words), Some("no"));
+        let numbers = ["0", "1", "2", "3"].map(String::from);
+        for (text, label) in [("The answer is 2.", Some("2")), ("The answer is 2.5", None), ("The answer is -1", None)]
+        {
+            assert_eq!(settled(text, &numbers), label, "{text}");
+        }
         assert_eq!(settled("not sure", &words), Some("not sure"));
         assert_eq!(settled("I know: yes", &words), Some("yes"));
         for (text, label) in [

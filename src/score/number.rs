@@ -126,6 +126,8 @@ mod tests {
             ("18\n\nQ: 5 + 7?\nA: 12", Some("18")),
             ("Let me repeat it.\nQuestion: 9 * 2?\nAnswer: 18", Some("18")),
             ("The question: 9 * 2. It is 18", Some("18")),
+            // An answer may list the options before it.
+            ("2 + 3 is one of these:\nA. 4\nB. 5\nThe answer is 5", Some("5")),
         ] {
             assert_eq!(last_of_answer(text).as_deref(), number, "{text}");
         }

@@ -71,9 +71,10 @@ pub(super) fn add(environment: &mut Environment<'static>) {
 fn map(state: &mut State<'_, '_>, value: Value, args: Rest<ValueOrKwargs>) -> Items {
     let mut args = args.into_values();
     let named = args.last().and_then(|last| Kwargs::try_from(last.clone()).ok());
-    if let Some(named) =
-        named.as_ref().filter(|named| named.has("attribute") && named.get("default").is_ok_and(Value::is_none))
-    {
+    let has_none = |named: &&Kwargs| {
+        named.args().count() == 2 && named.has("attribute") && named.get("default").is_ok_and(Value::is_none)
+    };
+    if let Some(named) = named.as_ref().filter(has_none) {
         // None stands for no default.
         args.pop();
         args.push(Kwargs::from_iter([("attribute", named.get::<Value>("attribute")?)]).into());
