@@ -1,26 +1,8 @@
 //! Which of several labels an answer settles on. Nothing is guessed: if that is open, there is none.
 
-use crate::score::label_words::{
-    ANNOUNCED, CONCLUDED, CONFIRMED, DENIED, DOUBTED, JOINED, MARKED, MEASURED, NAMED, OPEN, REJECTED, STATED,
-    WITHDRAWN,
-};
+use crate::score::label_words::{CONCLUDED, CONFIRMED, JOINED, MARKED, OPEN, STATED, WITHDRAWN};
+use crate::score::labels_found::{Found, begins, clause, listed_with, mentions, near, sign};
 use crate::score::next_question::before_next_choice;
-
-/// How many characters before a label say something about it.
-const NEAR: usize = 200;
-
-/// Words that follow a label at the beginning of a sentence, and not the English words `A` and `I`.
-const AFTER_LABEL: &str = "and are as at because but by does due for from has if in is it nor not of on only or \
-    since than that therefore though to we when where whereas which while with";
-
-/// Words after an announced label that are not said of it: `I answer D because …`, and not `Answer D describes …`.
-const AFTER_ANSWER: &str = "and as because but due for given if instead not or rather since so then unless";
-
-/// The same in Chinese.
-const CHINESE_AFTER_ANSWER: &str = "因由所故理和或与而但是选選项項";
-
-/// Signs after which a sentence begins.
-const BEFORE_SENTENCE: [char; 13] = ['.', '!', '?', ':', ';', '-', '–', '—', '。', '！', '？', '：', '\n'];
 
 /// The label that the last announcement means, such as `the answer is`. Without one: the label with which the text begins
 /// or ends; the only one that `is correct`; the only one in the text. None of them if it is doubted, if an alternative or
@@ -54,128 +36,6 @@ pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     (is_settled && ending.is_none_or(|ending| ending.label == chosen.label)).then_some(chosen.label)
 }
 
-/// A label in a text.
-#[derive(Clone, Copy)]
-struct Found<'l> {
-    at: usize,
-    label: &'l str,
-    /// Where the announcement before it begins.
-    announcement: Option<usize>,
-    /// Whether that is directly before it.
-    is_direct: bool,
-    is_doubted: bool,
-}
-
-impl Found<'_> {
-    fn end(&self) -> usize {
-        self.at + self.label.len()
-    }
-}
-
-/// All labels in a text, without those that are called wrong, units such as `3 A`, and the pronoun.
-fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
-    let mut found = standing_alone(text, labels);
-    let all = found.clone();
-    found.retain(|one| {
-        let (before, after) = (near(text, one), &text[one.end()..]);
-        let is_pronoun = one.label == "I" && is_word(text, one);
-        let is_letter = one.label.len() == 1 && one.label.starts_with(char::is_alphabetic);
-        let is_unit = is_letter && MEASURED.is_match(before) && !follows_item(text, &all, one);
-        !is_pronoun && !is_unit && !DENIED.is_match(before) && !REJECTED.is_match(after)
-    });
-    for found in &mut found {
-        let before = near(text, found);
-        let is_doubted = DOUBTED.captures_iter(clause(before)).any(|doubt| doubt.get(1).is_some());
-        let is_explained = NAMED.is_match(before) && is_explained(&text[found.end()..]);
-        let parts = ANNOUNCED.captures(before).filter(|_| !is_doubted && !is_explained);
-        found.is_direct = parts.as_ref().is_some_and(|parts| parts.get(1).is_some());
-        let announcement = parts.and_then(|parts| parts.get(1).or(parts.get(2)));
-        found.announcement = announcement.map(|begin| found.at - before.len() + begin.start());
-        found.is_doubted = is_doubted || is_word(text, found);
-    }
-    found
-}
-
-/// Whether a label is followed by what is said of it.
-fn is_explained(after: &str) -> bool {
-    let line =
-        after.lines().next().unwrap_or_default().trim_start_matches([')', ']', '）', '*', '_', '"', '”', '\'', '’']);
-    let said = line.trim_start();
-    let word = said.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-    let is_word_of = |words: &str| words.split(' ').any(|other| other == word);
-    match said.chars().next() {
-        Some(':' | '：') => said.chars().skip(1).any(char::is_alphanumeric),
-        Some(first) if is_cjk(first) => first.is_alphabetic() && !CHINESE_AFTER_ANSWER.contains(first),
-        Some(first) => first.is_lowercase() && line.starts_with(' ') && !is_word_of(AFTER_ANSWER),
-        None => false,
-    }
-}
-
-/// All labels that are not part of a word. Chinese is written without spaces, so its characters end words.
-fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
-    let mut found: Vec<Found<'l>> = Vec::new();
-    for label in labels.iter().filter(|label| !label.is_empty()) {
-        for (at, _) in text.match_indices(label.as_str()) {
-            let (before, after) = (&text[..at], &text[at + label.len()..]);
-            let is_compound = after.starts_with(['+', '#'])
-                || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric));
-            let is_compound = is_compound || is_part_of_number(before, label, after);
-            if !is_compound && !continues(before.chars().rev()) && !continues(after.chars()) {
-                found.push(Found { at, label, announcement: None, is_direct: false, is_doubted: false });
-            }
-        }
-    }
-    found.sort_by_key(|found| (found.at, std::cmp::Reverse(found.label.len())));
-    // If labels contain each other, the longest one.
-    found.dedup_by(|next, kept| next.at < kept.end());
-    found
-}
-
-/// Whether a label that is a number is only a part of one: `2` in `2.5`, and `1` in `-1`.
-fn is_part_of_number(before: &str, label: &str, after: &str) -> bool {
-    let is_digit = |c: char| c.is_ascii_digit();
-    let has_fraction = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(is_digit));
-    let is_fraction = before.strip_suffix(['.', ',']).is_some_and(|rest| rest.ends_with(is_digit));
-    let is_negative =
-        before.strip_suffix(['-', '−']).is_some_and(|rest| !rest.ends_with(|c: char| c.is_alphanumeric()));
-    label.chars().all(is_digit) && (has_fraction || is_fraction || is_negative)
-}
-
-/// Whether a word goes on here: `can't` and `a_b` are words, but quotes and emphasis around a label are not in one.
-fn continues(mut beside: impl Iterator<Item = char>) -> bool {
-    let next = beside.find(|c| !matches!(c, '_' | '\'' | '’'));
-    next.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c))
-}
-
-fn is_cjk(c: char) -> bool {
-    matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
-}
-
-/// The characters shortly before a label.
-fn near<'t>(text: &'t str, found: &Found<'_>) -> &'t str {
-    let before = &text[..found.at];
-    before.char_indices().nth_back(NEAR).map_or(before, |(from, _)| &before[from..])
-}
-
-/// The last clause of a text.
-fn clause(text: &str) -> &str {
-    text.rsplit(['.', ',', ';', '!', '?', '。', '，', '；', '\n']).next().unwrap_or_default()
-}
-
-/// Whether it is, or may be, the English word: `A whale` and `I think`, and not `A is right` or `the answer is A then`.
-fn is_word(text: &str, found: &Found<'_>) -> bool {
-    let next = text[found.end()..].strip_prefix(' ').unwrap_or_default();
-    let word = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let is_word = word.starts_with(char::is_lowercase) && AFTER_LABEL.split(' ').all(|other| other != word);
-    is_word && (found.label == "I" || found.label == "A" && begins(text, found))
-}
-
-/// Whether a line, a sentence, or what a colon introduces begins with it.
-fn begins(text: &str, found: &Found<'_>) -> bool {
-    let before = text[..found.at].trim_end_matches(|c: char| !c.is_alphanumeric() && !BEFORE_SENTENCE.contains(&c));
-    before.is_empty() || before.ends_with(BEFORE_SENTENCE)
-}
-
 /// The label of the announcement that begins here: the one directly after it, or else its only one, if that is marked.
 fn announced<'f, 'l>(text: &str, found: &'f [Found<'l>], announcement: usize) -> Option<&'f Found<'l>> {
     let group = || found.iter().filter(|found| found.announcement == Some(announcement));
@@ -197,7 +57,7 @@ fn leads(text: &str, found: &[Found<'_>]) -> bool {
 
 /// Whether other labels begin lines or sentences in the same way.
 fn is_listed(text: &str, found: &[Found<'_>], one: &Found<'_>) -> bool {
-    found.iter().any(|other| other.label != one.label && begins(text, other) && sign(text, other) == sign(text, one))
+    listed_with(text, found, one).next().is_some()
 }
 
 /// Whether a later sentence ends the text with another label: `The answer is A. It's B`, and not `The others are B and C`.
@@ -216,17 +76,6 @@ fn begins_list(text: &str, found: &[Found<'_>], first: &Found<'_>) -> bool {
     let is_sign = |sign: char| !sign.is_alphanumeric();
     let is_item = |next: &Found<'_>| sign(text, first).is_some_and(is_sign) && sign(text, next) == sign(text, first);
     next.is_some_and(is_item) && begins(text, first) && !is_confirmed(text, first)
-}
-
-/// Whether an item with another label comes before it: `A. 3 B. 4`.
-fn follows_item(text: &str, found: &[Found<'_>], one: &Found<'_>) -> bool {
-    let mut before = found.iter().filter(|other| other.at < one.at && other.label != one.label);
-    before.any(|other| begins(text, other) && sign(text, other).is_some() && sign(text, other) == sign(text, one))
-}
-
-/// What follows a label on its line.
-fn sign(text: &str, found: &Found<'_>) -> Option<char> {
-    text[found.end()..].lines().next().and_then(|rest| rest.trim_start().chars().next())
 }
 
 /// Whether a text ends with it, on a line of its own or after a word such as `so`.
@@ -488,13 +337,13 @@ mod tests {
         }
         let words = ["no", "not sure", "yes"].map(String::from);
         assert_eq!(settled("In 2020 no", &words), Some("no"));
+        assert_eq!(settled("not sure", &words), Some("not sure"));
+        assert_eq!(settled("I know: yes", &words), Some("yes"));
         let numbers = ["0", "1", "2", "3"].map(String::from);
         for (text, label) in [("The answer is 2.", Some("2")), ("The answer is 2.5", None), ("The answer is -1", None)]
         {
             assert_eq!(settled(text, &numbers), label, "{text}");
         }
-        assert_eq!(settled("not sure", &words), Some("not sure"));
-        assert_eq!(settled("I know: yes", &words), Some("yes"));
         for (text, label) in [
             ("I think the answer is E.", Some("E")),
             ("The answer, I think, is E.", Some("E")),

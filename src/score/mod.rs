@@ -11,6 +11,7 @@ mod answer;
 mod answers_seen;
 mod choice;
 mod label_words;
+mod labels_found;
 mod labeled_row;
 mod line;
 mod log_likelihood;

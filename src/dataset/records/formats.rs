@@ -365,10 +365,8 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
             }
             ReadsFor::Template | ReadsFor::Server => messages(&body)?,
         };
-        let mut sampling_keys = sampling_keys(&body);
-        if reads_for != ReadsFor::ChatTemplate || is_completion_request {
-            sampling_keys.extend(body.given(&[REASONING_EFFORT]));
-        }
+        let is_for_template = reads_for == ReadsFor::ChatTemplate && !is_completion_request;
+        let sampling_keys = sampling_keys(&body, if is_for_template { &[] } else { &[REASONING_EFFORT] });
         Ok(Record { tools, is_completion_request, sampling_keys, ..record })
     };
     read().at("body")

@@ -37,7 +37,7 @@ pub(super) fn response_request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Resu
     let completion_messages = (!answer.is_empty()).then_some(answer.len());
     let conversation = Conversation::Messages(system.into_iter().chain(asked).chain(answer).collect());
     let tools = wrapped_tools(keys, reads_for)?;
-    let sampling_keys = [sampling_keys(keys), keys.given(&["reasoning"])].concat();
+    let sampling_keys = sampling_keys(keys, &["reasoning"]);
     Ok(Record { tools, completion_messages, sampling_keys, ..Record::of(conversation) })
 }
 

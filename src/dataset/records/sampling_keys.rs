@@ -33,7 +33,7 @@ const SAMPLING: [&str; 28] = [
     "truncate_prompt_tokens",
 ];
 
-/// Those that a request has.
-pub(super) fn sampling_keys(request: &Keys<'_>) -> Vec<&'static str> {
-    request.given(&SAMPLING)
+/// Those that a request has, and which of these other keys.
+pub(super) fn sampling_keys(request: &Keys<'_>, others: &[&'static str]) -> Vec<&'static str> {
+    request.given(&[&SAMPLING, others].concat())
 }

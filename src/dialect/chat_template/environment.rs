@@ -40,9 +40,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment.set_unknown_method_callback(methods::call);
     environment.set_formatter(|out, state, value| match python_repr::kind(value) {
         ValueKind::Number | ValueKind::Seq | ValueKind::Map if !value.is_integer() => {
-            let mut text = String::new();
-            python_repr::repr(value, &mut text);
-            escape_formatter(out, state, &Value::from(text))
+            escape_formatter(out, state, &Value::from(python_repr::repr(value)))
         }
         _ => escape_formatter(out, state, value),
     });
@@ -56,11 +54,7 @@ pub(super) fn environment() -> Environment<'static> {
     generators::add(&mut environment);
     environment.add_filter("tojson", to_json);
     environment.add_filter("string", |state: &State<'_, '_>, value: &Value| match python_repr::kind(value) {
-        ValueKind::Seq | ValueKind::Map => {
-            let mut text = String::new();
-            python_repr::repr(value, &mut text);
-            Ok(Value::from(text))
-        }
+        ValueKind::Seq | ValueKind::Map => Ok(Value::from(python_repr::repr(value))),
         _ => filters::string(state, value),
     });
     environment.add_filter("indent", indent);

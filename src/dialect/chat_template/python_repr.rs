@@ -14,8 +14,10 @@ const DEEPEST: usize = 200;
 const LONGEST: usize = 1 << 26;
 
 /// A value as `repr` writes it in a list or dict. What is within itself is `...`, as in Python.
-pub(super) fn repr(value: &Value, out: &mut String) {
-    write_repr(value, 0, out);
+pub(super) fn repr(value: &Value) -> String {
+    let mut out = String::new();
+    write_repr(value, 0, &mut out);
+    out
 }
 
 fn write_repr(value: &Value, depth: usize, out: &mut String) {

@@ -116,9 +116,7 @@ impl Object for Dict {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::new();
-        repr(&Value::from_dyn_object(DynObject::new(self.clone())), &mut out);
-        f.write_str(&out)
+        f.write_str(&repr(&Value::from_dyn_object(DynObject::new(self.clone()))))
     }
 }
 
@@ -146,8 +144,6 @@ impl Object for List {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::new();
-        repr(&Value::from_dyn_object(DynObject::new(self.clone())), &mut out);
-        f.write_str(&out)
+        f.write_str(&repr(&Value::from_dyn_object(DynObject::new(self.clone()))))
     }
 }
