@@ -1,5 +1,8 @@
 //! Which of several labels an answer settles on. Nothing is guessed: if that is open, there is none.
 
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
 use crate::score::label_words::{CONCLUDED, CONFIRMED, JOINED, MARKED, OPEN, STATED, WITHDRAWN};
 use crate::score::labels_found::{Found, begins, clause, listed_with, mentions, near, sign};
 use crate::score::next_question::before_next_choice;
@@ -9,13 +12,27 @@ use crate::score::next_question::before_next_choice;
 /// a list follows it, if it is taken back, or if the text ends with another label. What follows a next question does not
 /// count.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
-    let text = text.trim();
+    settled_in(&with_half_width(text.trim()), labels)
+}
+
+/// A text with the usual forms of the wide letters and digits `Ａ` and `１`.
+fn with_half_width(text: &str) -> Cow<'_, str> {
+    const WIDE: [RangeInclusive<char>; 3] = ['０'..='９', 'Ａ'..='Ｚ', 'ａ'..='ｚ'];
+    let is_wide = |c: char| WIDE.iter().any(|wide| wide.contains(&c));
+    if !text.contains(is_wide) {
+        return text.into();
+    }
+    let half = |c: char| char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c);
+    text.chars().map(|c| if is_wide(c) { half(c) } else { c }).collect()
+}
+
+fn settled_in<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let found = mentions(text, labels);
     let is_answer = |one: &Found<'_>| one.announcement.is_some() || !text[..one.at].contains(char::is_alphanumeric);
     if let Some(own) = before_next_choice(text)
         && found.iter().any(|one| one.at < own.len() && is_answer(one))
     {
-        return settled(own, labels);
+        return settled_in(own.trim(), labels);
     }
     let ending = found.last().filter(|last| ends(text, last) && !is_listed(text, &found, last));
     let chosen = match found.iter().filter_map(|found| found.announcement).max() {
@@ -328,6 +345,8 @@ mod tests {
             ("选B，因为水会沸腾，但不会结冰。", Some("B")),
             ("选A或者选B", None),
             ("A、C不正确，B正确", Some("B")),
+            ("答案：Ｂ", Some("B")),
+            ("选（Ａ）项", Some("A")),
             ("CABBAGE", None),
             ("b", None),
             ("", None),
@@ -339,6 +358,18 @@ mod tests {
         assert_eq!(settled("In 2020 no", &words), Some("no"));
         assert_eq!(settled("not sure", &words), Some("not sure"));
         assert_eq!(settled("I know: yes", &words), Some("yes"));
+        for (text, label) in [
+            ("Yes.", "yes"),
+            ("NO", "no"),
+            ("No, it is not.", "no"),
+            ("**Not sure**", "not sure"),
+            ("There is no evidence of that, so the answer is Yes.", "yes"),
+        ] {
+            assert_eq!(settled(text, &words), Some(label), "{text}");
+        }
+        let differ_in_case = ["PH", "pH"].map(String::from);
+        assert_eq!(settled("pH", &differ_in_case), Some("pH"));
+        assert_eq!(settled("ph", &differ_in_case), None);
         let numbers = ["0", "1", "2", "3"].map(String::from);
         for (text, label) in [("The answer is 2.", Some("2")), ("The answer is 2.5", None), ("The answer is -1", None)]
         {

@@ -76,11 +76,17 @@ fn is_explained(after: &str) -> bool {
     }
 }
 
-/// All labels that are not part of a word. Chinese is written without spaces, so its characters end words.
+/// All labels that are not part of a word. Chinese is written without spaces, so its characters end words. Words are found in
+/// any case, and letters as they are, since `a` is a word.
 fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     let mut found: Vec<Found<'l>> = Vec::new();
+    let lowercase = text.to_ascii_lowercase();
     for label in labels.iter().filter(|label| !label.is_empty()) {
-        for (at, _) in text.match_indices(label.as_str()) {
+        let is_like = |other: &&String| other.eq_ignore_ascii_case(label);
+        let has_any_case = label.len() > 1 && labels.iter().filter(is_like).count() == 1;
+        let (searched, sought) =
+            if has_any_case { (&*lowercase, label.to_ascii_lowercase()) } else { (text, label.clone()) };
+        for (at, _) in searched.match_indices(&*sought) {
             let (before, after) = (&text[..at], &text[at + label.len()..]);
             let is_compound = after.starts_with(['+', '#'])
                 || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric))

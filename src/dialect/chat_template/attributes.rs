@@ -9,6 +9,7 @@ use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKi
 use minijinja::{Error, State};
 
 use crate::dialect::chat_template::code::Code;
+use crate::dialect::chat_template::edits::Edits;
 use crate::dialect::chat_template::marks::without_marks;
 use crate::dialect::chat_template::methods::of_dict;
 
@@ -28,24 +29,15 @@ pub(super) fn through_filter(tag: &str) -> Cow<'_, str> {
     if !METHODS.iter().any(|name| has(name)) {
         return tag.into();
     }
-    let code = Code::of(tag);
-    let mut changes = Vec::new();
+    let (code, mut edits) = (Code::of(tag), Edits::default());
     for dot in code.places().filter(|at| code.is(*at, '.')) {
         let Some(name) = code.word(dot + 1).filter(|name| METHODS.contains(name)) else { continue };
         let is_set = code.is(dot + 2, '=') && !code.is(dot + 3, '=');
         let Some(operand) = operand_before(&code, dot).filter(|_| !code.is(dot + 2, '(') && !is_set) else { continue };
-        let [start, dot, end] = [code.start(operand), code.start(dot), code.start(dot + 1) + name.len()];
-        changes.push((start..start, "(".to_owned()));
-        changes.push((dot..end, format!("|{ATTRIBUTE}(\"{name}\"))")));
+        edits.insert(code.start(operand), "(");
+        edits.replace(code.start(dot)..code.span(dot + 1).end, format!("|{ATTRIBUTE}(\"{name}\"))"));
     }
-    changes.sort_by_key(|(bytes, _)| (bytes.start, bytes.end));
-    let (mut changed, mut copied) = (String::with_capacity(tag.len() + 64), 0);
-    for (bytes, text) in changes {
-        changed += &tag[copied..bytes.start];
-        changed += &text;
-        copied = bytes.end;
-    }
-    (changed + &tag[copied..]).into()
+    edits.apply(tag)
 }
 
 /// Words before a bracket that do not call what is in it.

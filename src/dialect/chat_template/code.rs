@@ -1,5 +1,7 @@
 //! The code within a template's tags, as words, signs and texts in quotes.
 
+use std::ops::Range;
+
 use crate::dialect::chat_template::source::{end_of_text, tags};
 
 /// A piece of a tag's code.
@@ -15,8 +17,8 @@ pub(super) enum Token<'t> {
 /// The code of one tag. A place is the index of a token, and may be past the end.
 pub(super) struct Code<'t> {
     tokens: Vec<Token<'t>>,
-    /// Where each token begins in its tag.
-    starts: Vec<usize>,
+    /// Where each token is in its tag.
+    spans: Vec<Range<usize>>,
     /// Of each bracket its other one.
     partners: Vec<Option<usize>>,
     pub(super) is_statement: bool,
@@ -30,15 +32,35 @@ pub(super) fn codes(source: &str) -> impl Iterator<Item = Code<'_>> {
 impl<'t> Code<'t> {
     /// Of a tag with its delimiters.
     pub(super) fn of(tag: &'t str) -> Self {
-        let (tokens, starts): (Vec<_>, Vec<_>) = tokens(&tag[2..tag.len() - 2]).unzip();
-        let starts = starts.into_iter().map(|start| 2 + start).collect();
+        let (tokens, spans): (Vec<_>, Vec<_>) = tokens(&tag[2..tag.len() - 2]).unzip();
+        let spans = spans.into_iter().map(|span| 2 + span.start..2 + span.end).collect();
         let partners = partners(&tokens);
-        Self { tokens, starts, partners, is_statement: tag.starts_with("{%") }
+        Self { tokens, spans, partners, is_statement: tag.starts_with("{%") }
     }
 
     /// Where a token begins in its tag, which must have it.
     pub(super) fn start(&self, at: usize) -> usize {
-        self.starts[at]
+        self.spans[at].start
+    }
+
+    /// Where a token is in its tag, which must have it; a text with its quotes.
+    pub(super) fn span(&self, at: usize) -> Range<usize> {
+        self.spans[at].clone()
+    }
+
+    /// The places between two others, in the parts that commas outside of further brackets make.
+    pub(super) fn parts(&self, open: usize, close: usize) -> Vec<Range<usize>> {
+        let (mut parts, mut start, mut at) = (Vec::new(), open + 1, open + 1);
+        while at < close {
+            if self.is(at, ',') {
+                parts.push(start..at);
+                start = at + 1;
+            }
+            at = self.partner(at).filter(|partner| *partner > at).unwrap_or(at) + 1;
+        }
+        parts.push(start..close);
+        parts.retain(|part| !part.is_empty());
+        parts
     }
 
     /// Where the keyword of a statement is: behind the sign that takes away the blanks of the text before the tag.
@@ -46,7 +68,7 @@ impl<'t> Code<'t> {
         usize::from(matches!(self.sign(0), Some('-' | '+')))
     }
 
-    pub(super) fn places(&self) -> std::ops::Range<usize> {
+    pub(super) fn places(&self) -> Range<usize> {
         0..self.tokens.len()
     }
 
@@ -109,8 +131,8 @@ impl<'t> Code<'t> {
     }
 }
 
-/// The tokens, each with the place of its first byte.
-fn tokens(code: &str) -> impl Iterator<Item = (Token<'_>, usize)> {
+/// The tokens, each with its bytes.
+fn tokens(code: &str) -> impl Iterator<Item = (Token<'_>, Range<usize>)> {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = code.trim_start();
     std::iter::from_fn(move || {
@@ -128,7 +150,7 @@ fn tokens(code: &str) -> impl Iterator<Item = (Token<'_>, usize)> {
             c => (Token::Sign(c), c.len_utf8()),
         };
         rest = rest[end..].trim_start();
-        Some((token, start))
+        Some((token, start..start + end))
     })
 }
 
@@ -151,30 +173,6 @@ fn partners(tokens: &[Token<'_>]) -> Vec<Option<usize>> {
     partners
 }
 
-/// A text as its escapes have it; none if it has rare ones: octal numbers, halves of characters, `\b` and `\f`.
-pub(super) fn unescaped(text: &str) -> Option<String> {
-    let (mut unescaped, mut chars) = (String::with_capacity(text.len()), text.chars());
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            unescaped.push(c);
-            continue;
-        }
-        match chars.next()? {
-            'n' => unescaped.push('\n'),
-            't' => unescaped.push('\t'),
-            'r' => unescaped.push('\r'),
-            c @ ('\\' | '\'' | '"' | '/') => unescaped.push(c),
-            kind @ ('x' | 'u') => {
-                let digits: String = chars.by_ref().take(if kind == 'x' { 2 } else { 4 }).collect();
-                unescaped.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
-            }
-            '0'..='7' | 'b' | 'f' => return None,
-            c => unescaped.extend(['\\', c]),
-        }
-    }
-    Some(unescaped)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,7 +185,7 @@ mod tests {
         let only = |code: &'static str| tokens(code).map(|(token, _)| token).collect::<Vec<_>>();
         assert_eq!(only(r#" x[1]~ 'a\'}}'|é_2"#), expected);
         assert_eq!(only(r#"'\\' "'" '"#), [Text(r"\\"), Text("'"), Text("")]);
-        assert_eq!(tokens(" é.b").map(|(_, start)| start).collect::<Vec<_>>(), [1, 3, 4]);
+        assert_eq!(tokens(" é.b").map(|(_, span)| span).collect::<Vec<_>>(), [1..3, 3..4, 4..5]);
     }
 
     #[test]
@@ -196,12 +194,5 @@ mod tests {
         assert_eq!(codes.len(), 2);
         assert!(codes[0].is_balanced() && codes[0].partner(3) == Some(8) && codes[0].ends_call_of(8, '.', "f"));
         assert!(!codes[1].is_balanced() && codes[1].is_statement);
-    }
-
-    #[test]
-    fn escapes_are_read() {
-        assert_eq!(unescaped(r#"a\n\t\r\\\'\""#).as_deref(), Some("a\n\t\r\\'\""));
-        assert_eq!(unescaped(r"\x3c\u00e9\d").as_deref(), Some("<é\\d"));
-        assert!([r"\101", r"\f", r"\ud83d", r"\xg"].iter().all(|text| unescaped(text).is_none()));
     }
 }

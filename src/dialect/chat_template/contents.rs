@@ -1,7 +1,8 @@
 //! What a template does with contents, as far as its code tells.
 
 use crate::conversation::is_space;
-use crate::dialect::chat_template::code::{Code, codes, unescaped};
+use crate::dialect::chat_template::code::{Code, codes};
+use crate::dialect::chat_template::escapes::unescaped;
 use crate::dialect::chat_template::lists::{binds_only_lists, follows_list, is_list_name, loops_over_lists};
 use crate::dialect::chat_template::source::is_name;
 

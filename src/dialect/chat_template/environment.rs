@@ -15,6 +15,7 @@ use crate::dialect::chat_template::generators;
 use crate::dialect::chat_template::marks::{has_marks, without_marks};
 use crate::dialect::chat_template::methods::{self, unmarked};
 use crate::dialect::chat_template::padding::justified;
+use crate::dialect::chat_template::parameters::{ARGUMENT, GIVEN, argument as argument_of_macro, given};
 use crate::dialect::chat_template::printf;
 use crate::dialect::chat_template::python_repr::{self, JsonStyle};
 use crate::dialect::chat_template::values::Dict;
@@ -50,6 +51,8 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_global("self", Value::from_object(Dict(Vec::new())));
     environment.add_filter(ITERATED.trim_end(), iterated);
     environment.add_filter(ATTRIBUTE, attribute);
+    environment.add_filter(ARGUMENT, argument_of_macro);
+    environment.add_filter(GIVEN, given);
     environment.add_filter("attr", attr);
     generators::add(&mut environment);
     environment.add_filter("tojson", to_json);

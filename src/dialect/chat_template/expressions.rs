@@ -4,9 +4,10 @@ use minijinja::machinery::ast::{
     BinOp, BinOpKind, Call, CallArg, CallType, CompareOpKind, Expr, Map, Test, UnaryOpKind,
 };
 
-use crate::dialect::chat_template::flow::{CALLER, FUNCTIONS, Flow, Names, Told};
+use crate::dialect::chat_template::flow::{FUNCTIONS, Flow, Names, Told};
 use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::kinds::Kind;
+use crate::dialect::chat_template::parameters::{ARGUMENT, CALLER, GIVEN};
 
 impl<'t> Flow<'t> {
     pub(super) fn kind(&mut self, expression: &'t Expr<'t>, names: &mut Names<'t>) -> Told<Kind> {
@@ -300,7 +301,8 @@ impl<'t> Flow<'t> {
     pub(super) fn filtered(&mut self, kind: Kind, filter: &'t Expr<'t>, names: &mut Names<'t>) -> Told<Kind> {
         let Expr::Filter(filter) = filter else { return Err("has an unknown filter") };
         match filter.name {
-            name if name == ITERATED.trim_end() => Ok(kind),
+            // Those with which minijinja does what Jinja2 does.
+            name if name == ITERATED.trim_end() || [ARGUMENT, GIVEN].contains(&name) => Ok(kind),
             name => self.made_by(kind, name, &filter.args, names),
         }
     }

@@ -9,6 +9,7 @@ use minijinja::machinery::parse;
 use crate::dialect::chat_template::environment::{TELLS_TIME, syntax};
 use crate::dialect::chat_template::for_minijinja::prepared;
 use crate::dialect::chat_template::kinds::{Kind, Written, written_after, written_by_either, written_often};
+use crate::dialect::chat_template::parameters::CALLER;
 
 /// What a template does that contents may change in a way that its code does not tell.
 pub(super) type Told<T> = Result<T, &'static str>;
@@ -63,8 +64,6 @@ pub(super) struct Names<'t> {
 
 /// The variable with the messages.
 pub(super) const MESSAGES: &str = "messages";
-/// What a call block gives to the macro that it calls.
-pub(super) const CALLER: &str = "caller";
 /// What templates call beside their own macros.
 pub(super) const FUNCTIONS: [&str; 6] = [CALLER, "dict", "namespace", "raise_exception", "range", TELLS_TIME];
 

@@ -1,12 +1,16 @@
 //! What minijinja reads in the place of a template.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::dialect::chat_template::attributes::through_filter;
 use crate::dialect::chat_template::blocks::blocks;
 use crate::dialect::chat_template::code::Code;
+use crate::dialect::chat_template::escapes::with_known_escapes;
+use crate::dialect::chat_template::parameters::{declaration, macros_with_defaults, with_given_arguments};
 use crate::dialect::chat_template::source::{inner, next_tag};
+use crate::dialect::chat_template::with_values::with_values_first;
 
 /// A template's text for minijinja, where Jinja2 reads it in another way.
 ///
@@ -14,35 +18,74 @@ use crate::dialect::chat_template::source::{inner, next_tag};
 /// - `{% generation %}`, which transformers adds to Jinja, is a block with a scope of its own.
 /// - The line end after `{% raw %}` stays.
 /// - Looping over None is an error.
+/// - The condition of a loop is asked before each round, unless something in the loop may ask for its length.
 /// - An attribute with the name of a dict's method is that method.
+/// - An undefined argument of a macro is given, and a default may name the parameters before.
+/// - The values of a `{% with %}` do not see its variables.
 /// - `{% set %}` and `{% filter %}` blocks and the `{% else %}` of a loop have a scope of their own.
 pub(super) fn prepared(source: &str) -> String {
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
+    let macros = macros_with_defaults(&source);
     let (mut pieces, mut statements, mut rest) = (Vec::new(), Vec::new(), &*source);
     while let Some((before, tag, after)) = next_tag(rest) {
         pieces.push(Cow::from(before));
         rest = after;
-        if !tag.starts_with("{%") {
-            pieces.push(if tag.starts_with("{#") { tag.into() } else { through_filter(tag) });
+        if tag.starts_with("{#") {
+            pieces.push(tag.into());
+            continue;
+        }
+        let code = code_for_minijinja(tag, &macros);
+        if tag.starts_with("{{") {
+            pieces.push(code.into());
             continue;
         }
         statements.push((tag, pieces.len()));
-        pieces.push(tag_for_minijinja(&through_filter(tag)).into_owned().into());
+        pieces.push(tag_for_minijinja(&code, &macros).into_owned().into());
         if inner(tag) == "raw" {
             let (raw, after) = rest.split_at(end_of_raw(rest));
             pieces.push(raw.into());
             rest = after;
         }
     }
-    for block in blocks(statements.iter().map(|(tag, _)| *tag)).iter().filter(|block| block.lacks_scope()) {
-        // The arguments of a filter see what its block sets.
-        let is_around = block.name == "filter";
-        let [start, end] = [block.start, block.end].map(|at| statements[at].1);
-        pieces[start] = beside(&pieces[start], "with", is_around).into();
-        pieces[end] = beside(&pieces[end], "endwith", !is_around).into();
-    }
     pieces.push(rest.into());
+    for block in blocks(statements.iter().map(|(tag, _)| *tag)) {
+        let [start, end] = [block.start, block.end].map(|at| statements[at].1);
+        if block.lacks_scope() {
+            // The arguments of a filter see what its block sets.
+            let is_around = block.name == "filter";
+            pieces[start] = beside(&pieces[start], "with", is_around).into();
+            pieces[end] = beside(&pieces[end], "endwith", !is_around).into();
+        } else if block.name == "for" && inner(statements[block.end].0) == "endfor" {
+            // `loop` counts the rounds that there are, so it has to know them before.
+            let counts = pieces[start..end].iter().any(|piece| piece.contains("loop"));
+            let Some(with_condition) = with_inner_condition(&pieces[start]).filter(|_| !counts) else { continue };
+            pieces[start] = with_condition.into();
+            pieces[end] = beside(&pieces[end], "endif", true).into();
+        }
+    }
     pieces.concat()
+}
+
+/// A tag with its expressions as minijinja reads them.
+fn code_for_minijinja(tag: &str, macros: &BTreeSet<&str>) -> String {
+    let tag = with_known_escapes(tag);
+    let tag = with_values_first(&tag);
+    let tag = with_given_arguments(&tag, macros);
+    through_filter(&tag).into_owned()
+}
+
+/// The tag of a loop with its condition in a statement of its own; none if it has no condition, or calls itself.
+fn with_inner_condition(tag: &str) -> Option<String> {
+    let code = Code::of(tag);
+    let mut at = code.keyword_place();
+    while code.word(at) != Some("if") {
+        at = code.partner(at).unwrap_or(at) + 1;
+        if at >= code.places().end {
+            return None;
+        }
+    }
+    let is_last = !code.words().any(|word| word == "recursive");
+    is_last.then(|| format!("{} %}}{{% {}", tag[..code.start(at)].trim_end(), &tag[code.start(at)..]))
 }
 
 /// A tag with another statement before or after it, and no text between.
@@ -64,8 +107,11 @@ fn end_of_raw(text: &str) -> usize {
     tags.into_iter().find(is_end).unwrap_or(text.len())
 }
 
-fn tag_for_minijinja(tag: &str) -> Cow<'_, str> {
+fn tag_for_minijinja<'t>(tag: &'t str, macros: &BTreeSet<&str>) -> Cow<'t, str> {
     let statement = inner(tag);
+    if let Some((declared, sets)) = declaration(tag, macros) {
+        return sets.iter().fold(declared, |tag, set| beside(&tag, set, false).into());
+    }
     match statement {
         "generation" => tag.replace("generation", "with generation = none").into(),
         "endgeneration" => tag.replace("endgeneration", "endwith").into(),
@@ -122,8 +168,21 @@ mod tests {
             ("{%- for m in messages -%}", "{%- for m in(messages)|metatok_iterated  -%}"),
             ("{% for(a, b) in c %}", "{% for(a, b) in(c)|metatok_iterated  %}"),
             (
-                "{% for k, v in (d if d else e).items() if k != ' in ' %}",
-                "{% for k, v in((d if d else e).items())|metatok_iterated if k != ' in ' %}",
+                "{% for k, v in (d if d else e).items() if k != ' in ' -%} {{ loop.last }}{% endfor %}",
+                "{% for k, v in((d if d else e).items())|metatok_iterated if k != ' in ' -%} {{ loop.last }}{% endfor %}",
+            ),
+            (
+                "{%- for k, v in (d if d else e).items() if k != ' in ' -%} {%- endfor -%}",
+                "{%- for k, v in((d if d else e).items())|metatok_iterated %}{% if k != ' in ' -%} {%- endif %}{% endfor -%}",
+            ),
+            (
+                "{% for x in y if x %}{% else %}{% endfor %}",
+                "{% for x in(y)|metatok_iterated if x %}{% else %}{% endfor %}",
+            ),
+            (
+                "{% macro f(a, b=1, c='\\v') -%}{{ f(a.items) }}{% endmacro %}",
+                "{% macro f(a, b, c) %}{% set a = a|metatok_given %}{% set b = (1) if b is undefined else b|metatok_given %}{% set c = ('\u{b}') if c is undefined else c|metatok_given -%}\
+                 {{ f(((a|metatok_attribute(\"items\")))|metatok_argument) }}{% endmacro %}",
             ),
             ("{%- set x -%}a{%+ endset +%}", "{%- set x %}{% with -%}a{%+ endwith %}{% endset +%}"),
             ("{% set x %}{% set y %}a{% endset %}", "{% set x %}{% set y %}{% with %}a{% endwith %}{% endset %}"),

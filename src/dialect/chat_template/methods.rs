@@ -1,4 +1,4 @@
-//! Python's methods of strings and dicts. Methods of strings see through marks, and their results are marked like the text
+//! Python's methods of strings, dicts and lists. Methods of strings see through marks, and their results are marked like the text
 //! that they were made of.
 
 use std::ops::Range;
@@ -11,6 +11,7 @@ use crate::conversation::is_space;
 use crate::dialect::chat_template::format_width::check_format;
 use crate::dialect::chat_template::marks::{Marked, has_marks, is_mark, without_marks};
 use crate::dialect::chat_template::padding::{justified, zeros};
+use crate::dialect::chat_template::python_repr;
 use crate::dialect::chat_template::python_str::{between, lines, partition, split, split_white_space, strip};
 
 /// Calls a method that templates expect of Python's values.
@@ -21,6 +22,7 @@ pub(super) fn call(state: &mut State<'_, '_>, value: &Value, method: &str, args:
             None => rest_of_string(state, value, text, method, args),
         },
         (None, ValueKind::Map) => of_dict(state, value, method, args),
+        (None, ValueKind::Seq) => of_list(state, value, method, args),
         _ => pycompat::unknown_method_callback(state, value, method, args),
     }
 }
@@ -30,6 +32,22 @@ pub(super) fn of_dict(state: &mut State<'_, '_>, value: &Value, method: &str, ar
     match method {
         // Like a dict in Python, which is not changed by templates.
         "copy" => Ok(value.clone()),
+        _ => pycompat::unknown_method_callback(state, value, method, args),
+    }
+}
+
+fn of_list(state: &mut State<'_, '_>, value: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
+    match method {
+        // Templates do not change lists either.
+        "copy" => from_args::<()>(args).map(|()| value.clone()),
+        "index" => {
+            let (sought,): (Value,) = from_args(args)?;
+            let place = value.try_iter()?.position(|item| item == sought);
+            let what = || {
+                Error::new(ErrorKind::InvalidOperation, format!("{} is not in the list", python_repr::repr(&sought)))
+            };
+            place.map(Value::from).ok_or_else(what)
+        }
         _ => pycompat::unknown_method_callback(state, value, method, args),
     }
 }

@@ -25,7 +25,9 @@ mod code;
 mod compiled;
 mod contents;
 mod context;
+mod edits;
 mod environment;
+mod escapes;
 mod expressions;
 mod final_message;
 mod find;
@@ -42,6 +44,7 @@ mod marks;
 mod methods;
 mod omitted;
 mod padding;
+mod parameters;
 mod printf;
 mod python_repr;
 mod python_str;
@@ -51,6 +54,7 @@ mod told_time;
 mod touches;
 mod uses;
 mod values;
+mod with_values;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use jiff::{Timestamp, ZonedDateTime};
 
-use crate::dialect::chat_template::code::{Code, codes, unescaped};
+use crate::dialect::chat_template::code::{Code, codes};
 use crate::dialect::chat_template::environment::TELLS_TIME;
+use crate::dialect::chat_template::escapes::unescaped;
 
 /// The directives of `strftime` that give the same text all day.
 const OF_DAYS: &str = "aAbBCdDeFgGhjmuUVwWxyY";

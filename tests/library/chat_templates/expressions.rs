@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 165] = [
+pub(super) const EXPRESSIONS: [&str; 172] = [
     // As text.
     "x",
     "[x]",
     "{'k': x}",
+    "[y, {'k': x.y}]",
     "x | string",
     "x | string | length",
     "x ~ ''",
@@ -162,6 +163,13 @@ pub(super) const EXPRESSIONS: [&str; 165] = [
     "x.startswith('M')",
     "x.split(' ')",
     "'a{}b'.format(x)",
+    // Methods of lists.
+    "[1, x, 'b'].index(x)",
+    "[x, {'a': x}].index({'a': x})",
+    "[1, 'b'].index(x)",
+    "[x, 1].copy()",
+    "[x, 1].copy() | length",
+    "[x, 1, x].count(x)",
     // Parts and sums of lists.
     "[x, 1][1:] is sequence",
     "([x] + [1]) is sequence",
@@ -204,7 +212,7 @@ pub(super) fn values() -> Vec<Value> {
 }
 
 /// More than an expression each.
-pub(super) const STATEMENTS: [&str; 23] = [
+pub(super) const STATEMENTS: [&str; 40] = [
     "{% for a in [x, 1] | map('string') %}{{ a }}{{ loop.last }}{{ loop.length }}{{ loop.nextitem }}{% endfor %}",
     "{% for a in [x, 1, none] | select('defined') if a %}{{ loop.last }}{{ loop.length }}{{ loop.revindex }}{% endfor %}",
     "{% set g = [x, 1] | reverse %}{% for a in g %}{{ loop.index }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{% endfor %}{{ g | list }}",
@@ -229,4 +237,24 @@ pub(super) const STATEMENTS: [&str; 23] = [
     "{% set y = 1 %}{% set z | replace('a', 'b') | trim %}{% set y %}{% set y = 3 %}ab {% endset %}{{ y }}{% endset %}{{ z }}{{ y }}",
     "a\n  {%- set z -%}  \n  {% set y = 1 %}\n b \n  {%+ endset %}\n|{{ z }}|\n  {% filter upper %}\n  {% set y = 1 %}\n c\n  {% endfilter %}\n d",
     "a\n  {% for b in [] %}\n  x\n  {% else %}\n  {% set y = 1 %}\n  b\n  {% endfor +%}\n  c\n  {%+ set z +%}\n d {%- endset -%}\n  {{ z }}",
+    // Arguments that are undefined are given, and defaults see the parameters before them.
+    "{% macro f(a, b='d') %}<{{ a }}|{{ b }}|{{ b is defined }}>{% endmacro %}{{ f(x) ~ f(x, y) ~ f(x, b=y) ~ f(b=x.z) ~ f(y) ~ f() }}",
+    "{% macro f(a, b=false) %}{% if a is string %}s{% elif a is none or a is undefined %}u{% else %}{{ a }}{% endif %}{% endmacro %}{{ f(x) ~ f(y) ~ f(y, b=y) ~ f(none) }}",
+    "{% macro f(a, b=a ~ '!', c=b) %}<{{ a ~ b ~ c }}>{% endmacro %}{{ f(x) ~ f(x, y) ~ f(x, 2) ~ f(a=1, c=y) }}",
+    "{% macro f(a, b=none) %}{% if b is none %}-{% elif b is not defined %}?{% else %}{{ b }}{% endif %}{% endmacro %}{{ f(x) ~ f(x, x.z) ~ f(x, none) ~ f(x, [y, (x)] [1]) }}",
+    "{% macro f(n, sep=', ') %}{{ n }}{% if n %}{{ sep ~ f(n - 1, sep) ~ f(n - 1, y) }}{% endif %}{% endmacro %}{{ f(2, sep='/') }}",
+    "{% for a in [1, 2] %}{%- macro f(b, c=a) -%} {{ b ~ c }} {% endmacro %}{{ f(x) ~ f(x, y) }}{% endfor %}",
+    "{% macro f(a='(', b=\"),\") %}{{ caller(a) ~ b }}{% endmacro %}{% call(c) f(y) %}{{ c }}{% endcall %}{% call(c) f(b=y) %}{{ c }}{% endcall %}",
+    "{% macro f(a=1) %}{% set a = a ~ '!' %}{{ a }}{% endmacro %}{% set f2 = [f(), f(y), f(x)] %}{{ f2 | join('|') }}{{ {'f': f(a=y) } }}",
+    // A condition is asked before each round, unless `loop` knows how many there are.
+    "{% set ns = namespace(done=false) %}{% for a in [1, 2, 3] if not ns.done %}{{ a }}{% if a == 2 %}{% set ns.done = true %}{% endif %}{% endfor %}",
+    "{% set ns = namespace(n=0) %}{% for a in [1, 2, 3, 4] if ns.n < 2 %}\n  {{ a }}\n  {%- set ns.n = ns.n + 1 %}\n  {% if a == 1 %}{% continue %}{% endif %}{{ ns.n }}\n{% endfor %}|",
+    "{% for a in [1, 2, 3] if a != b %}{{ a }}{% set b = a + 1 %}{% endfor %}{{ b }}",
+    "{% for a in [x, none, 1, 2] if a -%} {{ a }} {%- for b in [0, 1] if b %}<{{ b }}>{% endfor %}{% if a == 1 %}{% break %}{% endif %}\n{%- endfor -%}  |",
+    "{% for a in [x, 0] if a %}{{ loop.last }}{% endfor %}{% for a in [] if a %}x{% else %}none{% endfor %}",
+    "{% for a, b in {'k': x, 'l': 0}.items() if b and a in 'kl' %}{{ a ~ b }}{% endfor %}",
+    // Values of with, and escapes.
+    "{% set a = 'o' %}{% with a = x, b = a, c = [a, b] | length %}{{ a ~ b ~ c }}{% endwith %}{{ a }}",
+    "{% set a = 'o' %}{%- with a = {'a': x, 'b': ','}, b = a -%} {{ a.a ~ a.b ~ b }} {%- endwith -%} {{ a }}",
+    "{{ '\\U0001F600\\a\\v\\/\\d\\\n\\x41\\u00e9\\\\/\\'\"' ~ \"\\/'\\\"\" ~ x }}",
 ];
