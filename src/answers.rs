@@ -22,8 +22,12 @@ use crate::digest::number;
 use crate::error::{At, ErrorKind, Result, Setting, Warning, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::{Input, each_object, without_escapes};
-use crate::server::{EngineAnswer, SeenSamples, json_string, read_answers, split_request_id, without_run_id};
+use crate::server::{
+    EngineAnswer, SeenSamples, gave_up, json_string, read_answers, split_request_id, without_infinities, without_run_id,
+};
+use crate::stop::{Stop, StopCriteria};
 use crate::tokenizer::TokenId;
+use crate::trim::text_before_stop;
 use crate::turns::{Turns, without_thoughts};
 
 /// The answers by row and turn. All are kept in memory.
@@ -51,8 +55,11 @@ pub(crate) type Asker = (String, Option<usize>);
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) turn: Option<usize>,
+    /// With the ids from the stop on, if it ends at one.
     pub(crate) token_ids: Option<Vec<TokenId>>,
     pub(crate) text: Option<String>,
+    /// The stop at which it ended.
+    pub(crate) stop: Option<Stop>,
     /// Whether there is an error in place of an answer.
     pub(crate) is_failed: bool,
     /// Its id as it is, if the repeat or the turn was read from it: a row's own id may look so.
@@ -62,19 +69,37 @@ pub(crate) struct Answer {
 impl Answer {
     /// A hash of all that it says, and to whom.
     fn hash_of(&self, asker: &Asker) -> u64 {
-        let Self { turn, token_ids, text, is_failed, request_id } = self;
-        number(&json!([asker, turn, token_ids, text, is_failed, request_id]))
+        let Self { turn, token_ids, text, stop, is_failed, request_id } = self;
+        number(&json!([asker, turn, token_ids, text, stop, is_failed, request_id]))
     }
 
     /// Answers the turn that is generated next.
     fn give(&self, turns: &mut Turns) -> Result<()> {
         let turn = turns.plan().turn().unwrap_or_default();
-        match (&self.token_ids, &self.text) {
-            (Some(ids), _) => return turns.answer_ids(ids).at(format_args!("the answer to turn {turn}")),
-            (None, Some(text)) => turns.answer_text(text),
-            (None, None) => turns.fail(),
-        }
-        Ok(())
+        let stop = self.stop.as_ref();
+        let given = match (&self.token_ids, &self.text) {
+            (Some(ids), _) => turns.answer_generated(ids, stop),
+            (None, Some(text)) => text_before_stop(turns.builder(), text, stop).map(|text| turns.answer_text(text)),
+            (None, None) => {
+                turns.fail();
+                Ok(())
+            }
+        };
+        given.at(format_args!("the answer to turn {turn}"))
+    }
+
+    /// A text of it up to the stop at which it ended, or one of these strings.
+    ///
+    /// # Errors
+    /// The same as for [`StopCriteria::matcher`].
+    fn before_stop<'t>(&self, text: &'t str, stop_strings: &[String]) -> Result<&'t str> {
+        let own = match &self.stop {
+            Some(Stop::String { string } | Stop::Token { token: Some(string), .. }) => Some(string),
+            Some(Stop::Token { token: None, .. }) | None => None,
+        };
+        let mut stops = StopCriteria::default();
+        stop_strings.iter().chain(own).for_each(|string| stops.add_string(string));
+        Ok(stops.matcher()?.trim(text).0)
     }
 }
 
@@ -95,8 +120,9 @@ pub(crate) fn each_answer(
         if seen.has(place.input(), line) {
             return Ok(ControlFlow::Continue(()));
         }
-        for answer in read_answers(line).map_err(placed)? {
-            let (asker, answer) = asked(answer, run_id).map_err(placed)?;
+        let read = |line: &str| read_answers(line)?.into_iter().map(|answer| asked(answer, run_id)).collect();
+        let answers: Vec<(Asker, Answer)> = without_infinities(line, read).map_err(placed)?;
+        for (asker, answer) in answers {
             sum = sum.wrapping_add(answer.hash_of(&asker));
             visit(asker, answer).map_err(placed)?;
         }
@@ -114,11 +140,14 @@ fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, A
     let (asker, turn) = asker(&answer)?;
     let id = answer.id.as_ref().map(|id| without_escapes(id.get()));
     let request_id = id.filter(|id| **id != *asker.0).map(Cow::into_owned);
-    let token_ids = answer.generated_ids().map(<[_]>::to_vec);
-    Ok(match answer.error {
-        Some(_) => (asker, Answer { turn, token_ids: None, text: None, is_failed: true, request_id }),
-        None => (asker, Answer { turn, token_ids, text: answer.text, is_failed: false, request_id }),
-    })
+    if answer.error.is_some() || answer.finish_reason.as_deref().is_some_and(gave_up) {
+        return Ok((asker, Answer { turn, token_ids: None, text: None, stop: None, is_failed: true, request_id }));
+    }
+    let stop = answer.own_stop();
+    // Without a stop, these are padding.
+    let tail = if stop.is_some() { &*answer.tail } else { &[] };
+    let token_ids = answer.generated_ids().map(|ids| [ids, tail].concat());
+    Ok((asker, Answer { turn, token_ids, text: answer.text, stop, is_failed: false, request_id }))
 }
 
 /// The row and the turn of an answer. Its id may be that of a request, which contains the turn and the repeat too.
@@ -213,19 +242,21 @@ impl ModelAnswers {
         answer.map_or(Ok(false), |answer| answer.give(turns).map(|()| true))
     }
 
-    /// Answers the turn of a row that is generated next as messages, which need text.
+    /// Answers the turn of a row that is generated next as messages, which need text. It ends at the first of these strings.
     ///
     /// # Errors
     /// [`ErrorKind::Row`] for an answer with token ids only.
-    pub fn answer_messages(&self, row: &RowKey, plan: &mut TurnPlan) -> Result<bool> {
+    pub fn answer_messages(&self, row: &RowKey, plan: &mut TurnPlan, stop_strings: &[String]) -> Result<bool> {
         let Some((turn, answer)) =
             plan.turn().and_then(|turn| Some((turn, self.get((row.id.get(), row.repeat), turn)?)))
         else {
             return Ok(false);
         };
         match answer {
-            Answer { text: Some(text), .. } if self.strip_thoughts => plan.answer(without_thoughts(text)),
-            Answer { text: Some(text), .. } => plan.answer(text),
+            Answer { text: Some(text), .. } => {
+                let text = answer.before_stop(text, stop_strings)?;
+                plan.answer(if self.strip_thoughts { without_thoughts(text) } else { text });
+            }
             Answer { is_failed: true, .. } => plan.fail(),
             Answer { .. } => {
                 let what = "it has token ids but no text, which messages need; add its text";

@@ -20,6 +20,7 @@ pub struct MessagesForm {
     continue_final_message: bool,
     mode: Mode,
     sink: MessagesJsonl,
+    stop_strings: Vec<String>,
     check_files: bool,
 }
 
@@ -30,7 +31,7 @@ impl MessagesForm {
     /// # Errors
     /// The same as for [`Model::to_api`].
     pub fn new(model: &Model, options: &BuilderOptions, check_files: bool) -> Result<Self> {
-        let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
+        let stop_strings: Vec<String> = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let BuilderOptions { each_message, continue_final_message, mode, .. } = *options;
         let is_chat_wrapper = options.chat_wrapper.or(model.chat_wrapper).is_some();
         // A wrapper knows nothing of another model's roles.
@@ -41,8 +42,17 @@ impl MessagesForm {
         if let ApiTemplate::Roles(roles) = &mut template {
             roles.compat = options.compat;
         }
-        let sink = MessagesJsonl::new(stop);
-        Ok(Self { template, each_message, is_chat_wrapper, continue_final_message, mode, sink, check_files })
+        let sink = MessagesJsonl::new(stop_strings.clone());
+        Ok(Self {
+            template,
+            each_message,
+            is_chat_wrapper,
+            continue_final_message,
+            mode,
+            sink,
+            stop_strings,
+            check_files,
+        })
     }
 
     /// The purpose of the prompts.
@@ -67,7 +77,7 @@ impl MessagesForm {
             let max_out_len = plan.max_out_len(max_out_len)?;
             let key = PromptKey { turn: Some(turn), max_out_len, ..PromptKey::from(row) };
             written.add(self.write(&key, &conversation, None, out)?);
-            if !answers.answer_messages(row, &mut plan)? {
+            if !answers.answer_messages(row, &mut plan, &self.stop_strings)? {
                 written.waiting = u64::from(plan.needs_answers());
                 break;
             }

@@ -150,12 +150,17 @@ impl Http {
     /// All bytes of an answer, which may be at most this many.
     pub(super) async fn body(&self, response: &mut Response, most: usize) -> std::result::Result<Vec<u8>, Failure> {
         let mut body = Vec::new();
-        while let Some(chunk) = self.chunk(response, Instant::now()).await? {
-            body.extend_from_slice(&chunk);
-            if body.len() > most {
-                return Err(Failure::Broken(format!("the answer has more than {most} bytes")));
+        let whole = async {
+            while let Some(chunk) = response.chunk().await.map_err(|error| cut_off(&error))? {
+                body.extend_from_slice(&chunk);
+                if body.len() > most {
+                    return Err(Failure::Broken(format!("the answer has more than {most} bytes")));
+                }
             }
-        }
+            Ok(())
+        };
+        let no_end = |_| Failure::Broken(format!("the answer had no end after {}", seconds(self.idle)));
+        timeout(self.idle, whole).await.map_err(no_end)??;
         Ok(body)
     }
 
@@ -168,7 +173,7 @@ impl Http {
         let chunk = timeout(self.idle.saturating_sub(last_data.elapsed()), response.chunk())
             .await
             .map_err(|_| self.silent())?;
-        chunk.map_err(|error| Failure::Broken(format!("the answer was cut off: {}", cause(&error))))
+        chunk.map_err(|error| cut_off(&error))
     }
 
     /// Whether this address of `http://` speaks TLS, so that it closes connections without a word.
@@ -247,6 +252,10 @@ fn is_of_another(certificate: &CertificateError) -> bool {
 
     matches!(certificate, Expired | NotValidYet | NotValidForName)
         || matches!(certificate, ExpiredContext { .. } | NotValidYetContext { .. } | NotValidForNameContext { .. })
+}
+
+fn cut_off(error: &reqwest::Error) -> Failure {
+    Failure::Broken(format!("the answer was cut off: {}", cause(error)))
 }
 
 /// The innermost cause, which contains no address.

@@ -5,6 +5,9 @@ use crate::dataset::Scan;
 /// The longest event, in bytes.
 const LONGEST: usize = 16 << 20;
 
+/// A stream may begin with it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Splits bytes into events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
@@ -48,6 +51,7 @@ impl Events {
         let line = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&line);
         // llama.cpp gives its errors this name. Other fields, and comments, which keep connections alive, have no data.
+        let line = line.trim_start_matches(BYTE_ORDER_MARK);
         let data = line.strip_prefix("data:").or_else(|| line.strip_prefix("error:"));
         match data.map(str::trim) {
             Some(data) => {
@@ -93,6 +97,11 @@ mod tests {
             found.extend(events.finish());
             prop_assert_eq!(found, ["{\"a\":\"ü\"}", "[DONE]", "{\"b\":1}", "{\"c\":\n2}", "last"]);
         }
+    }
+
+    #[test]
+    fn a_stream_may_begin_with_a_byte_order_mark() {
+        assert_eq!(Events::default().push("\u{feff}data: {}\n\n".as_bytes()), Ok(vec!["{}".to_owned()]));
     }
 
     /// Each line could be the last one of the event, which takes minutes if all of it is read again each time.

@@ -46,6 +46,17 @@ pub(crate) struct Ask {
     pub(crate) truncated: Option<Truncated>,
 }
 
+/// An answer as a run writes it down.
+#[derive(serde::Deserialize)]
+pub(crate) struct Answered {
+    pub(crate) token_ids: Option<Vec<TokenId>>,
+    /// The ids from the stop on.
+    #[serde(default)]
+    pub(crate) tail: Vec<TokenId>,
+    pub(crate) text: String,
+    pub(crate) stop: Option<Stop>,
+}
+
 impl Job {
     /// A conversation.
     pub(crate) fn conversation(
@@ -175,30 +186,25 @@ impl Job {
         Ok(Some(ask))
     }
 
-    /// Takes the answer to the last prompt, for the prompts after it: its ids with the stop id at which it ended, or
-    /// its text if there are no ids.
-    pub(crate) fn answer(&mut self, token_ids: Option<Vec<TokenId>>, text: &str, stop: Option<&Stop>) -> Result<()> {
+    /// Takes the answer to the last prompt, for the prompts after it: its ids with those from the stop on, since that may
+    /// begin within one of them, or its text if there are no ids.
+    pub(crate) fn answer(&mut self, answer: Answered) -> Result<()> {
         let Prompts::Turns(turns, _) = &mut self.prompts else { return Ok(()) };
-        let Some(mut ids) = token_ids else {
-            turns.answer_text(text);
-            return Ok(());
-        };
-        if let Some(Stop::Token { token_id, .. }) = stop {
-            ids.push(*token_id);
+        let Answered { token_ids, tail, text, stop } = answer;
+        match token_ids {
+            Some(mut ids) => {
+                ids.extend(tail);
+                turns.answer_generated(&ids, stop.as_ref())
+            }
+            None => {
+                turns.answer_text(text);
+                Ok(())
+            }
         }
-        turns.answer_ids(&ids)
     }
 
     /// Takes an answer that an earlier run recorded.
     pub(crate) fn answer_again(&mut self, line: &str) -> Result<()> {
-        #[derive(serde::Deserialize)]
-        struct Written {
-            token_ids: Option<Vec<TokenId>>,
-            text: String,
-            stop: Option<Stop>,
-        }
-
-        let Written { token_ids, text, stop } = crate::input::from_json(line)?;
-        self.answer(token_ids, &text, stop.as_ref())
+        self.answer(crate::input::from_json(line)?)
     }
 }

@@ -8,7 +8,7 @@ use crate::dataset::RowKey;
 use crate::error::{Error, Result};
 use crate::run::KnownAnswer;
 use crate::run::events::{RunEvent, RunOutcome};
-use crate::run::job::{Ask, Job};
+use crate::run::job::{Answered, Ask, Job};
 use crate::run::line_reader::{LineReader, Read};
 use crate::run::runner::{Refused, Run, json, raw};
 use crate::trim::TrimmedAnswer;
@@ -220,9 +220,9 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         let truncated = truncated.as_ref().map(raw).transpose()?.map(Cow::Owned);
         let answer = TrimmedAnswer { id, repeat: *repeat, turn, columns, truncated, ..answer };
         self.run.answers.add((job.number, job.asked), json(&answer)?)?;
-        let TrimmedAnswer { token_ids, text, stop, .. } = answer;
+        let TrimmedAnswer { token_ids, tail, text, stop, .. } = answer;
         let _ = (self.run.watch)(RunEvent::Answer)?;
-        let answered = job.answer(token_ids, &text, stop.as_ref());
+        let answered = job.answer(Answered { token_ids, tail, text, stop });
         answered.map_err(|error| job.place().of_error(error))?;
         self.advance(job)
     }

@@ -198,7 +198,9 @@ impl OverHttp<'_, '_> {
             ..EngineAnswer::default()
         };
         let trimmed = self.trimmer.trim_answer(given).map_err(|error| line.job.place().of_error(error))?;
-        let raw: Vec<Box<RawValue>> = raw.into_iter().filter_map(|event| RawValue::from_string(event).ok()).collect();
+        // A line of the answers has no line ends, and neither has a string in JSON.
+        let in_one_line = |event: String| RawValue::from_string(event.replace(['\r', '\n'], " ")).ok();
+        let raw: Vec<Box<RawValue>> = raw.into_iter().filter_map(in_one_line).collect();
         match self.lines.answered(line, TrimmedAnswer { raw: &raw, ..trimmed })? {
             Some(asked) => self.send(asked),
             None => Ok(()),

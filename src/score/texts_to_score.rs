@@ -14,7 +14,7 @@ use crate::input::{Input, each_object};
 use crate::score::labeled_row::{Label, LabeledRow};
 use crate::score::text_to_score::{TextLine, TextToScore};
 use crate::score::{LogLikelihood, NormalizeBy, PickedLabel};
-use crate::server::{EngineAnswer, read_answers, split_label, split_request_id, without_run_id};
+use crate::server::{EngineAnswer, read_answers, split_label, split_request_id, without_infinities, without_run_id};
 
 /// The texts to score of a dataset's rows. All are kept in memory, five bytes for each token.
 ///
@@ -137,7 +137,9 @@ impl LogLikelihoods {
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`]: an answer to no text or a second one, other ids than the
     /// text's, a scored token without its log-probability.
     pub fn add(&mut self, texts: &TextsToScore, line: &str, run_id: Option<&str>) -> Result<()> {
-        read_answers(line)?.into_iter().try_for_each(|answer| self.add_answer(texts, &answer, run_id))
+        without_infinities(line, |line| {
+            read_answers(line)?.into_iter().try_for_each(|answer| self.add_answer(texts, &answer, run_id))
+        })
     }
 
     fn add_answer(&mut self, texts: &TextsToScore, answer: &EngineAnswer<'_>, run_id: Option<&str>) -> Result<()> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::server::TokenLogprobs;
-use crate::stop::{Stop, without_echo};
+use crate::stop::{Stop, StopSource, without_echo};
 use crate::tokenizer::TokenId;
 
 /// An answer from an engine. It has token ids, text, both, or an error.
@@ -53,10 +53,24 @@ pub struct EngineAnswer<'a> {
 }
 
 impl EngineAnswer<'_> {
-    /// The generated ids, without the prompt's ids if the engine returns those too.
+    /// The generated ids, without the prompt's ids if the engine returns those too. Some servers send an empty list beside
+    /// a text, for ids that they do not have.
     pub fn generated_ids(&self) -> Option<&[TokenId]> {
         let prompt = self.input_ids.as_deref().unwrap_or_default();
-        self.token_ids.as_deref().map(|ids| without_echo(prompt, ids))
+        let has_text = self.text.as_ref().is_some_and(|text| !text.is_empty());
+        let ids = self.token_ids.as_deref().filter(|ids| !ids.is_empty() || !self.tail.is_empty() || !has_text);
+        ids.map(|ids| without_echo(prompt, ids))
+    }
+
+    /// The stop at which the answer ends: the one that was found before, or that the engine names.
+    pub(crate) fn own_stop(&self) -> Option<Stop> {
+        let named = || match self.stop_reason.clone()? {
+            StopReason::Token(token_id) => {
+                Some(Stop::Token { token_id, token: None, sources: vec![StopSource::Engine] })
+            }
+            StopReason::String(string) => Some(Stop::String { string }),
+        };
+        self.stop.clone().or_else(named)
     }
 }
 

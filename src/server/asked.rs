@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{ErrorKind, Result};
-use crate::input::from_json;
+use crate::input::{from_json, without_escapes};
 use crate::server::EngineAnswer;
 use crate::server::keys::Keys;
 use crate::server::request_id::{json_string, row_of_request};
@@ -109,7 +109,8 @@ impl Asked {
             return Err(ErrorKind::Invalid(what.into()).with_way_out(WAY_OUT));
         }
         for answer in answers {
-            if let Some(own) = answer.id.as_ref().filter(|own| self.is_repeated && own.get() != self.id.get()) {
+            let is_other = |own: &RawValue| without_escapes(own.get()) != without_escapes(self.id.get());
+            if let Some(own) = answer.id.as_ref().filter(|own| self.is_repeated && is_other(own)) {
                 let (own, id) = (own.get(), self.id.get());
                 let what = format!("this is the answer to {own}, but the request in its place is {id}");
                 return Err(ErrorKind::Invalid(what).with_way_out(

@@ -146,7 +146,8 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         let token_ids = choice.token_ids.or(choice.output_ids).or(nvext.completion_token_ids);
         // TensorRT-LLM sends an empty text with ids.
         let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
-        let has_answer = token_ids.is_some() || text.is_some() || message.is_some();
+        // The last event of a stream may have nothing but the reason.
+        let has_answer = token_ids.is_some() || text.is_some() || message.is_some() || choice.finish_reason.is_some();
         let answer = EngineAnswer {
             id: id.clone(),
             choice: (!is_only).then_some(choice.index.unwrap_or(i)).or(answer.choice),
@@ -169,6 +170,12 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
 /// The same of a file, in which a part of a streamed answer is an error.
 fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let answers = read(keys);
+    let says_nothing = |answer: &EngineAnswer<'_>| {
+        answer.token_ids.is_none() && answer.text.is_none() && answer.message.is_none() && answer.error.is_none()
+    };
+    if let Some(i) = answers.iter().flatten().position(says_nothing) {
+        return Err(nothing()).at(format_args!("choices[{i}]"));
+    }
     match &answers {
         Ok(all) if all.iter().all(|answer| answer.finish_reason.is_some()) => answers,
         _ => check_whole(keys).and(answers),

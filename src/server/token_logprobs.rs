@@ -30,12 +30,13 @@ pub(super) struct VllmLogprobs(Option<HashMap<TokenId, Logprob>>);
 
 #[derive(Deserialize)]
 struct Logprob {
-    logprob: f64,
+    /// Null where Python writes `-Infinity`.
+    logprob: Option<f64>,
 }
 
 impl From<VllmLogprobs> for TokenLogprobs {
     fn from(VllmLogprobs(by_id): VllmLogprobs) -> Self {
-        Self(by_id.into_iter().flatten().map(|(id, Logprob { logprob })| (id, Some(logprob))).collect())
+        Self(by_id.into_iter().flatten().map(|(id, Logprob { logprob })| (id, logprob)).collect())
     }
 }
 
@@ -52,4 +53,17 @@ impl From<SglangLogprob> for TokenLogprobs {
 /// The log-probabilities of all positions.
 pub(super) fn all<T: Into<TokenLogprobs>>(positions: Option<Vec<T>>) -> Option<Vec<TokenLogprobs>> {
     Some(positions?.into_iter().map(Into::into).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_logarithm_of_zero_is_none() {
+        let position: VllmLogprobs =
+            serde_json::from_str(r#"{"5": {"logprob": null}, "6": {"logprob": -1.5}}"#).expect("it is vLLM's form");
+        let logprobs = TokenLogprobs::from(position);
+        assert_eq!([5, 6].map(|id| logprobs.logprob(id)), [None, Some(-1.5)]);
+    }
 }

@@ -113,13 +113,16 @@ impl<'a> TrimmedAnswer<'a> {
     }
 
     /// Adds what the engine reported.
-    pub(super) fn of_engine(mut self, answer: EngineAnswer<'a>) -> Self {
+    pub(super) fn of_engine(mut self, mut answer: EngineAnswer<'a>) -> Self {
+        // Some servers send an empty word where they have none.
+        answer.finish_reason = answer.finish_reason.filter(|reason| !reason.is_empty());
         let EngineAnswer { id, repeat, turn, choice, columns, message, finish_reason, stop_reason, error, .. } = answer;
         let truncated = answer.truncated.map(Cow::Borrowed);
         let is_reported = finish_reason.is_some() || stop_reason.is_some();
         // With a tail, its stop is found again, if it is one.
         if answer.tail.is_empty() && self.stop.is_none() && answer.stop.is_some() {
-            self = Self { stop: answer.stop, finish_reason: "stop".into(), ..self };
+            let explain = self.explain.map(|_| "it was trimmed before".to_owned());
+            self = Self { stop: answer.stop, finish_reason: "stop".into(), explain, ..self };
         }
         let reason = match &finish_reason {
             Some(reason) if self.stop.is_none() || error.is_some() || calls_tools(reason) => reason.clone().into(),

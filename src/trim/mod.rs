@@ -30,6 +30,7 @@ use crate::tokenizer::TokenId;
 pub use batches::TrimmedBatch;
 pub use line::{Problem, Reported, TrimmedAnswer};
 use problems::Problems;
+pub(crate) use stops::text_before_stop;
 use stops::{AnswerStops, TextStops};
 pub use totals::TrimTotals;
 
@@ -136,13 +137,10 @@ impl AnswerTrimmer {
             // It is not the engine's.
             answer.text = None;
         }
-        let text = answer.text.as_deref().unwrap_or_default();
-        // Some servers send an empty list for ids that they do not have.
-        let has_ids = answer.token_ids.as_ref().is_some_and(|ids| !ids.is_empty() || text.is_empty());
         let trimmed = match answer.generated_ids() {
-            Some(ids) if has_ids && answer.tail.is_empty() => self.ids(&answer, ids).at("token_ids")?,
-            Some(ids) if has_ids => self.ids(&answer, &[ids, &answer.tail].concat()).at("token_ids")?,
-            _ => self.text(&answer, text)?,
+            Some(ids) if answer.tail.is_empty() => self.ids(&answer, ids).at("token_ids")?,
+            Some(ids) => self.ids(&answer, &[ids, &answer.tail].concat()).at("token_ids")?,
+            None => self.text(&answer, answer.text.as_deref().unwrap_or_default())?,
         };
         Ok(trimmed.of_engine(answer))
     }

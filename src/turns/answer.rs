@@ -3,6 +3,7 @@
 use crate::builder::PromptBuilder;
 use crate::conversation::{Content, ContentPart};
 use crate::error::Result;
+use crate::stop::Stop;
 use crate::tokenizer::{TokenId, Tokenizer};
 
 /// The end of a model's thoughts.
@@ -26,17 +27,20 @@ pub(super) enum ReservedTokens {
     LeftOut,
 }
 
-/// The content of an answer with these ids, and how many of them were read: up to the first stop, which ends it.
+/// The content of an answer with these ids, and how many of them were read: up to the first stop, which ends it. It may be
+/// `stop`, which only the engine knows.
 ///
 /// # Errors
 /// Names an id before the stop that is outside the vocabulary.
 pub(super) fn read(
     builder: &PromptBuilder,
     ids: &[TokenId],
+    stop: Option<&Stop>,
     strip_thoughts: bool,
     reserved: ReservedTokens,
 ) -> Result<(Content, usize)> {
     let trimmer = builder.trimmer()?;
+    let trimmer = stop.map_or(Ok(trimmer.clone()), |stop| trimmer.with_stop(stop))?;
     let end = trimmer.end(ids)?;
     let (said, begun) = (&ids[..end.tokens], trimmer.begun_token(ids, end)?);
     let said = if strip_thoughts { said_after_thoughts(builder, said)? } else { ContentPart::Ids(said.to_vec()) };

@@ -197,7 +197,7 @@ impl Dialogue {
     /// # Errors
     /// Names an id outside the vocabulary.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
-        let (said, read) = answer::read(&self.builder, ids, self.strip_thoughts, ReservedTokens::Kept)?;
+        let (said, read) = answer::read(&self.builder, ids, None, self.strip_thoughts, ReservedTokens::Kept)?;
         self.answer(said, |seen| seen.answered(&ids[..read]));
         Ok(())
     }

@@ -24,6 +24,7 @@ use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::dataset::TurnPlan;
 use crate::error::Result;
+use crate::stop::Stop;
 use crate::tokenizer::TokenId;
 use answer::ReservedTokens;
 pub(crate) use answer::without_thoughts;
@@ -126,7 +127,12 @@ impl Turns {
     /// # Errors
     /// Names an id outside the vocabulary.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
-        let (said, read) = answer::read(&self.builder, ids, self.strip_thoughts, ReservedTokens::LeftOut)?;
+        self.answer_generated(ids, None)
+    }
+
+    /// The same for ids at whose `stop` the answer ends, even if the builder does not have it.
+    pub(crate) fn answer_generated(&mut self, ids: &[TokenId], stop: Option<&Stop>) -> Result<()> {
+        let (said, read) = answer::read(&self.builder, ids, stop, self.strip_thoughts, ReservedTokens::LeftOut)?;
         if let Some((_, seen)) = &mut self.seen {
             seen.answered(&ids[..read]);
         }
@@ -141,6 +147,10 @@ impl Turns {
         }
         let text = text.into();
         self.plan.answer(if self.strip_thoughts { without_thoughts(&text) } else { &text });
+    }
+
+    pub(crate) fn builder(&self) -> &PromptBuilder {
+        &self.builder
     }
 
     /// The turn to generate, and the answers so far.

@@ -22,7 +22,10 @@ pub(crate) fn tests() -> Tests {
         an_answer_without_end_is_an_error,
         several_answers_to_a_prompt_are_refused,
         an_answer_in_one_piece_can_be_asked_for,
-        stop_ids_that_nobody_finds_are_named
+        stop_ids_that_nobody_finds_are_named,
+        what_a_server_sends_is_kept_in_one_line,
+        an_answer_in_one_piece_has_an_end,
+        the_next_turn_has_what_the_answer_has
     ]
 }
 
@@ -97,6 +100,12 @@ fn answers_of_all_kinds_are_read() {
     let lmdeploy = |text: &str, ids: &[u32], finish: Option<&str>| json!({"text": text, "output_ids": ids, "meta_info": {"finish_reason": finish.map(|kind| json!({"type": kind}))}});
     let dynamo = |text: &str, ids: &[u32], finish: Option<&str>| json!({"choices": [{"text": text, "index": 0, "finish_reason": finish}], "nvext": {"completion_token_ids": ids}});
     for (what, engine, events, expected) in [
+        (
+            "the last event has nothing but the reason",
+            "openai",
+            vec![text("No", None), json!({"choices": [{"text": null, "finish_reason": "stop"}]})],
+            "No",
+        ),
         ("an empty reason is none", "openai", vec![text("No", Some("")), text(", it", Some("stop"))], "No, it"),
         (
             "SGLang repeats the text",
@@ -315,6 +324,104 @@ fn an_answer_in_one_piece_can_be_asked_for() {
         let ran = ran(&server, engine, 1, &["--param", "stream=false", "--retries", "0"]);
         assert_eq!(ran.status.code(), Some(0), "{engine}: {}{}", stderr(&ran), stdout(&ran));
         assert_eq!(lines(&ran)[0]["token_ids"], json!([773]), "{engine}");
+    }
+}
+
+/// Answers are lines, in a journal, too.
+fn what_a_server_sends_is_kept_in_one_line() {
+    let data = |answer: &Value| serde_json::to_string_pretty(answer).expect("it is JSON");
+    let answer = json!({"choices": [{"text": "", "token_ids": [773, 1052], "finish_reason": "stop"}]});
+    for is_stream in [false, true] {
+        let answer = data(&answer);
+        let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+            "/v1/completions" if is_stream => {
+                begin_stream(to)?;
+                writeln!(to, "data: {}\n", answer.replace('\n', "\ndata: "))
+            }
+            "/v1/completions" => respond(to, "200 OK", "Content-Type: application/json\r\n", &answer),
+            _ => usual(asked, "m", to),
+        });
+        let (folder, url) = (folder(3), server.url());
+        let args = ["run", "-m", "demo", "--engine", "vllm", "--url", &url, "--keep-raw", "-o", "out", "in.jsonl"];
+        let ran = output(folder.path(), &args);
+        assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+        let out = std::fs::read_to_string(folder.path().join("out")).expect("it was written");
+        let answers: Vec<Value> =
+            out.lines().map(|line| serde_json::from_str(line).expect("a line is an answer")).collect();
+        assert_eq!(answers.len(), 3);
+        assert!(
+            answers.iter().all(|answer| answer["raw"][0]["choices"][0]["token_ids"] == json!([773, 1052])),
+            "{out}"
+        );
+    }
+}
+
+fn an_answer_in_one_piece_has_an_end() {
+    let server = ScriptedServer::start(|asked, to| match asked.path.as_str() {
+        "/v1/completions" => {
+            write!(to, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n")?;
+            loop {
+                to.write_all(b" ")?;
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+        _ => usual(asked, "m", to),
+    });
+    let ran = ran(&server, "vllm", 1, &["--param", "stream=false", "--retries", "0", "--idle-timeout", "1"]);
+    assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+    let error = lines(&ran)[0]["error"].to_string();
+    assert!(error.contains("the answer had no end after 1 second"), "{error}");
+}
+
+/// Where a stop that only the server knows ends it, or a stop string that begins within a token.
+fn the_next_turn_has_what_the_answer_has() {
+    let dialogues = r#"
+[reader_cfg]
+input_columns = ["question"]
+output_column = "answer"
+[infer_cfg]
+prompt_template = { type = "MultiTurnPromptTemplate", template = { round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "{answer}" }] } }
+inferencer = { type = "MultiTurnGenInferencer", infer_mode = "every" }
+"#;
+    let tokenizer = metatok::Tokenizer::demo().expect("the demo loads");
+    for (ids, stop_reason, text) in [
+        (vec![44, 695, 13], json!(13), "Mars"),
+        (vec![44, 695, 13], Value::Null, "Mars."),
+        // "mammal" is one token.
+        (vec![45, 78, 11, 294, 269, 257, 755, 13, 1052], json!("mal"), "No, it is a mam"),
+    ] {
+        let answer =
+            json!({"choices": [{"text": "", "token_ids": ids, "finish_reason": "stop", "stop_reason": stop_reason}]});
+        let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+            "/v1/completions" => stream(to, std::slice::from_ref(&answer)),
+            _ => usual(asked, "m", to),
+        });
+        let (folder, url) = (folder(0), server.url());
+        std::fs::write(folder.path().join("d.toml"), dialogues).expect("it is written");
+        std::fs::write(folder.path().join("rows.jsonl"), r#"{"question": ["a", "b"], "answer": ["", ""]}"#)
+            .expect("it is written");
+        let args = ["run", "-m", "demo", "--engine", "vllm", "--url", &url, "-d", "d.toml", "-o", "out", "rows.jsonl"];
+        let ran = output(folder.path(), &args);
+        assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+        let second: Vec<u32> =
+            serde_json::from_value(server.bodies("/v1/completions")[1]["prompt"].clone()).expect("a prompt is ids");
+        let prompt = tokenizer.decode(&second, false).expect("they are its ids");
+        assert!(prompt.contains(&format!("assistant\n{text}<|im_end|>")), "{prompt}");
+        // The answers of the run, and what the server sent, give the same prompt.
+        let sent = json!({"id": 0, "turn": 0, "token_ids": ids, "stop_reason": stop_reason}).to_string();
+        std::fs::write(folder.path().join("sent"), sent).expect("it is written");
+        for answers in ["out", "sent"] {
+            let args = ["build", "-q", "-m", "demo", "-d", "d.toml", "--answers", answers, "rows.jsonl"];
+            let built = output(folder.path(), &args);
+            let last =
+                stdout(&built).lines().last().map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"));
+            assert_eq!(
+                last.map(|line| line["input_ids"].clone()),
+                Some(json!(second)),
+                "{answers}: {}",
+                stderr(&built)
+            );
+        }
     }
 }
 
