@@ -131,7 +131,8 @@ impl ApiRoles {
     /// A message of a round speaks with its own role or its fallback role, whichever the round has.
     fn in_round<'a>(&'a self, message: &'a Message) -> Result<Said<'a>> {
         let fallback = || message.fallback_role.as_deref().and_then(|role| self.placed(role));
-        let (position, role) = self.placed(&message.role).or_else(fallback).ok_or_else(|| self.unknown(message))?;
+        let (position, role) =
+            self.placed(&message.role).or_else(fallback).ok_or_else(|| self.outside_round(message))?;
         Ok(Said { role, position, message })
     }
 
@@ -141,6 +142,22 @@ impl ApiRoles {
             role: message.role.to_string(),
             fallback: message.fallback_role.as_ref().map(ToString::to_string),
             known: round.chain(&self.reserved_roles).map(|role| role.role.clone()).collect(),
+        }
+        .into()
+    }
+
+    /// The error for a message that no role of the round speaks.
+    fn outside_round(&self, message: &Message) -> Error {
+        // A role that could not speak anywhere.
+        if self.alone(message).is_err() {
+            return self.unknown(message);
+        }
+        let round = self.round.iter().filter_map(RoundItem::role);
+        ErrorKind::RoleOutsideRound {
+            role: message.role.to_string(),
+            known: round.map(|role| role.role.clone()).collect(),
+            // A fallback role counts in rounds anyway.
+            has_fallback: false,
         }
         .into()
     }
