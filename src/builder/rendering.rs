@@ -76,6 +76,24 @@ impl PromptBuilder {
         self.shared.renderer.speaks_for_model(role)
     }
 
+    /// Whether messages with this role are the system's.
+    pub(crate) fn speaks_for_system(&self, role: &str) -> bool {
+        self.shared.renderer.speaks_for_system(role)
+    }
+
+    /// What the chat wrapper calls this role of its template: HUMAN, BOT or SYSTEM.
+    pub(crate) fn wrapper_role(&self, role: &str) -> Option<&str> {
+        self.shared.chat_wrapper.as_ref()?.0.named(role)?.api_role.as_deref()
+    }
+
+    /// Whether the chat wrapper's template, or else the model's, has this role.
+    pub(crate) fn has_role(&self, role: &str) -> bool {
+        match &self.shared.chat_wrapper {
+            Some((template, _)) => template.named(role).is_some(),
+            None => self.shared.renderer.role_names().contains(&role),
+        }
+    }
+
     /// What the template leaves out of a conversation because it declares so.
     pub(crate) fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         let omissions = self.shared.renderer.omissions(conversation);

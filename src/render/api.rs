@@ -121,6 +121,14 @@ impl ApiTemplate {
         Ok(self.prompt(conversation, mode)?.own_messages(true, |turn| has_empty_system && turn.role == SYSTEM))
     }
 
+    /// The role of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&RoleTemplate> {
+        match self {
+            Self::Roles(roles) => roles.named(name),
+            Self::Messages(_) => None,
+        }
+    }
+
     fn has_empty_system(&self, conversation: &Conversation) -> bool {
         let (Self::Roles(roles), Conversation::List(items)) = (self, conversation) else { return false };
         let is_system =

@@ -73,6 +73,11 @@ impl Renderer for MetaRenderer {
     fn speaks_for_model(&self, role: &str) -> bool {
         self.assistant().is_some_and(|assistant| self.chat_role(role) == Some(assistant))
     }
+
+    fn speaks_for_system(&self, role: &str) -> bool {
+        let system = self.chat_role("system").filter(|&system| !self.is_of_chats(system));
+        system.is_some_and(|system| self.chat_role(role) == Some(system))
+    }
 }
 
 impl MetaRenderer {

@@ -114,6 +114,12 @@ pub trait Renderer: Send + Sync {
         role == "assistant"
     }
 
+    /// Whether OpenAI-style messages of this role are the system's, so that they stay when the oldest turns are dropped. Those of
+    /// `system` and `developer` stay in any case.
+    fn speaks_for_system(&self, _role: &str) -> bool {
+        false
+    }
+
     /// Whether it writes all keys of messages, such as `tool_calls`, and tools and documents. Otherwise a conversation that
     /// has any is rejected, because they would be lost.
     fn writes_all_keys(&self) -> bool {

@@ -17,6 +17,7 @@
 mod cut;
 mod by_estimate;
 mod numbers;
+mod speaker;
 mod truncation;
 mod units;
 
@@ -239,7 +240,7 @@ impl PromptBuilder {
         if budget.truncation.cuts_tokens() {
             return self.cut(prompt, budget);
         }
-        let units = units(conversation, examples, budget.truncation, |role| self.speaks_for_model(role));
+        let units = units(conversation, examples, budget.truncation, self);
         let is_as_counted = std::ptr::eq(conversation, prepared);
         let estimates = if is_as_counted { estimates(&units, &prompt) } else { Vec::new() };
         self.build_dropping(conversation, &units, &estimates, budget, prompt, &mut session)

@@ -5,8 +5,10 @@ use std::ops::Range;
 use foldhash::{HashMap, HashMapExt};
 
 use crate::assemble::TokenizedPrompt;
-use crate::conversation::{Chat, ChatMessage, Conversation, Item, Section};
+use crate::builder::PromptBuilder;
+use crate::conversation::{Chat, Conversation, Item, Section};
 use crate::truncate::Truncation;
+use crate::truncate::speaker::Speaker;
 
 /// What may be dropped, in the order in which it is dropped. Messages do not mark examples, so `examples_of_messages` says
 /// which they are.
@@ -14,15 +16,15 @@ pub(super) fn units(
     conversation: &Conversation,
     examples_of_messages: &[Range<usize>],
     truncation: Truncation,
-    speaks_for_model: impl Fn(&str) -> bool,
+    builder: &PromptBuilder,
 ) -> Vec<Vec<usize>> {
     let mut units = match (conversation, truncation) {
         (Conversation::Text(_), _) => Vec::new(),
-        (Conversation::List(items), Truncation::OldestTurns) => turns(speakers(items)),
+        (Conversation::List(items), Truncation::OldestTurns) => turns(speakers(items, builder)),
         (Conversation::List(items), _) => examples(items),
         (Conversation::Messages(_) | Conversation::Chat(_), Truncation::OldestTurns) => {
-            let role_of = |message: &ChatMessage| speaker(&message.role, &speaks_for_model);
-            turns(conversation.messages().unwrap_or_default().iter().map(role_of))
+            let messages = conversation.messages().unwrap_or_default();
+            turns(messages.iter().map(|message| Speaker::of_role(&message.role, builder)))
         }
         (Conversation::Messages(_) | Conversation::Chat(_), _) => {
             examples_of_messages.iter().map(|messages| messages.clone().collect()).collect()
@@ -34,36 +36,13 @@ pub(super) fn units(
     units
 }
 
-/// The kind of speaker, for finding turns.
-#[derive(Clone, Copy, PartialEq)]
-enum Speaker {
-    /// The model, or a tool that it calls within its turn.
-    Model,
-    Other,
-    /// Outside of the turns.
-    Outside,
-}
-
-/// The roles of tools' results, which come between two messages of the model or before one.
-const TOOLS: [&str; 6] = ["tool", "function", "ipython", "observation", "tool_response", "environment"];
-
-fn speaker(role: &str, speaks_for_model: impl Fn(&str) -> bool) -> Speaker {
-    match role {
-        "assistant" | "model" | "BOT" => Speaker::Model,
-        "system" | "developer" | "SYSTEM" => Speaker::Outside,
-        role if TOOLS.contains(&role) || speaks_for_model(role) => Speaker::Model,
-        _ => Speaker::Other,
-    }
-}
-
 /// The speaker of each item: only the first round has turns.
-fn speakers(items: &[Item]) -> impl Iterator<Item = Speaker> {
+fn speakers<'a>(items: &'a [Item], builder: &'a PromptBuilder) -> impl Iterator<Item = Speaker> + 'a {
     let is_round = |item: &Item| matches!(item, Item::Marker(marker) if marker.section == Section::Round);
     items.iter().scan(0, move |markers, item| {
         *markers += usize::from(is_round(item));
         Some(match item {
-            Item::Message(message) if *markers == 1 && message.role == "BOT" => Speaker::Model,
-            Item::Message(_) if *markers == 1 => Speaker::Other,
+            Item::Message(message) if *markers == 1 => Speaker::of_item(message, builder),
             _ => Speaker::Outside,
         })
     })
