@@ -113,6 +113,40 @@ impl Cut {
         all
     }
 
+    /// The text of the prompt without theirs. If it is unknown which text is whose, it is what the other tokens spell.
+    pub(super) fn text_left(&self, builder: &PromptBuilder, prompt: &TokenizedPrompt) -> String {
+        match (&prompt.text, &prompt.offsets) {
+            (Some(text), Some(offsets)) => self.without_bytes(text, offsets),
+            _ => self.spelled_by_others(builder, prompt),
+        }
+    }
+
+    fn without_bytes(&self, text: &str, offsets: &[Range<usize>]) -> String {
+        let has_bytes = |bytes: &&Range<usize>| !bytes.is_empty();
+        let (mut left, mut kept_from) = (String::with_capacity(text.len()), 0);
+        for (gone, _) in &self.0 {
+            // What no token has, such as an accent that was composed with its letter, goes with the token before it.
+            let end_before = offsets[..gone.start].iter().rfind(has_bytes).map_or(0, |bytes| bytes.end);
+            let start_after = offsets[gone.end..].iter().find(has_bytes).map_or(text.len(), |bytes| bytes.start);
+            let start = offsets[gone.start].start.max(end_before);
+            left.push_str(text.get(kept_from..start).unwrap_or_default());
+            kept_from = start_after.max(start);
+        }
+        left.push_str(text.get(kept_from..).unwrap_or_default());
+        left
+    }
+
+    fn spelled_by_others(&self, builder: &PromptBuilder, prompt: &TokenizedPrompt) -> String {
+        let mut bytes = Vec::new();
+        let written = prompt.spans.iter().flatten().filter(|span| span.part.element != Element::SpecialToken);
+        for at in written.flat_map(|span| span.start..span.end) {
+            if self.before(at) == self.before(at + 1) {
+                bytes.extend_from_slice(&builder.tokenizer().bytes_in_text(prompt.input_ids[at]).unwrap_or_default());
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// The prompt without them.
     pub(super) fn without(&self, prompt: TokenizedPrompt) -> TokenizedPrompt {
         let mut input_ids = Vec::with_capacity(prompt.input_ids.len() - self.count());
@@ -163,5 +197,21 @@ mod tests {
             }
         }
         assert_eq!(cut(&[]).before(3), 0);
+    }
+
+    #[test]
+    fn the_text_of_what_is_left() {
+        // The tokenizer's own tokens have no bytes, three tokens share the octopus, and no token has the accent.
+        let text = "ab 🐙 e\u{301} z";
+        let offsets = [0..0, 0..2, 2..3, 3..7, 3..7, 3..7, 7..9, 11..13, 0..0];
+        let left = |ranges: &[Range<usize>]| cut(ranges).without_bytes(text, &offsets);
+        assert_eq!(left(&[]), text);
+        assert_eq!(left(std::slice::from_ref(&(1..2))), " 🐙 e\u{301} z");
+        assert_eq!(left(std::slice::from_ref(&(3..6))), "ab  e\u{301} z");
+        assert_eq!(left(std::slice::from_ref(&(6..7))), "ab 🐙 z");
+        assert_eq!(left(std::slice::from_ref(&(7..8))), "ab 🐙 e\u{301}");
+        assert_eq!(left(&[1..3, 6..8]), "🐙");
+        // Of a character that is kept in part, all is.
+        assert_eq!(left(&[2..4, 6..8]), "ab🐙");
     }
 }

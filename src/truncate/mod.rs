@@ -233,9 +233,13 @@ impl PromptBuilder {
         if budget.truncation == Truncation::Refuse {
             return Err(budget.too_long(from));
         }
+        let cuts_text = budget.truncation.cuts_tokens() && self.detail().text;
         let prompt = match prompt.spans {
-            Some(_) => prompt,
-            None => session.build_with(prepared, Detail { spans: true, ..Detail::default() })?,
+            Some(_) if !cuts_text || prompt.offsets.is_some() => prompt,
+            _ => {
+                let detail = Detail { spans: true, offsets: cuts_text, text: cuts_text, ..Detail::default() };
+                session.build_with(prepared, detail)?
+            }
         };
         if budget.truncation.cuts_tokens() {
             return self.cut(prompt, budget);
@@ -252,11 +256,9 @@ impl PromptBuilder {
         let cut = Cut::choose(self, &prompt, from - budget.limit(), budget.truncation);
         let cut = cut.ok_or_else(|| budget.too_long(from))?;
         let tokens = cut.by_message(&prompt);
-        let mut prompt = cut.without(prompt);
+        let text = self.detail().text.then(|| cut.text_left(self, &prompt));
+        let mut prompt = TokenizedPrompt { text, ..cut.without(prompt) };
         self.check_not_empty(&prompt)?;
-        if self.detail().text {
-            prompt.text = Some(self.tokenizer().decode(&prompt.input_ids, false)?);
-        }
         if !self.detail().spans {
             prompt.spans = None;
         }

@@ -18,6 +18,7 @@ pub(crate) fn tests() -> Tests {
         the_oldest_turns_go_whole,
         as_much_goes_as_if_it_went_one_by_one,
         thousands_of_turns_go_within_seconds,
+        ids_that_are_no_text_are_cut_too,
         examples_go_from_either_end
     ]
 }
@@ -45,7 +46,7 @@ fn builder() -> PromptBuilder {
 
 fn builder_of(model: &str) -> PromptBuilder {
     let model = Model::parse("m.toml", model.as_bytes()).expect("it is one");
-    let options = BuilderOptions { spans: true, allow_empty_prompts: true, ..BuilderOptions::default() };
+    let options = BuilderOptions { spans: true, text: true, allow_empty_prompts: true, ..BuilderOptions::default() };
     PromptBuilder::new(&model, loaded::demo(), &options).expect("they fit")
 }
 
@@ -98,6 +99,8 @@ proptest! {
                 prop_assert_eq!(prompt.media.len(), whole.media.len());
                 let (kept, rest) = apart(&prompt);
                 prop_assert_eq!(&rest, &protected);
+                let decoded = builder.tokenizer().decode(&prompt.input_ids, false).ok();
+                prop_assert_eq!(&prompt.text, &decoded);
                 let fits = match truncation {
                     Truncation::Left => said.ends_with(&kept),
                     Truncation::Right => said.starts_with(&kept),
@@ -223,6 +226,22 @@ fn thousands_of_turns_go_within_seconds() {
     assert!((150..=200).contains(&fitted.prompt.input_ids.len()));
     // A prompt built for every turn that goes takes minutes.
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+fn ids_that_are_no_text_are_cut_too() {
+    let octopus = loaded::demo().encode("🐙").expect("it encodes");
+    let begun = ChatMessage {
+        content: vec![ContentPart::Ids(octopus[..1].to_vec())].into(),
+        ..ChatMessage::new("assistant", "")
+    };
+    let messages = vec![ChatMessage::new("user", "The Sun and the Moon"), begun, ChatMessage::new("user", "?")];
+    let conversation = Conversation::Messages(messages);
+    let whole = builder().build(&conversation).expect("it builds").input_ids.len();
+    let budget = ContextBudget { max_seq_len: whole - 2, max_out_len: 0, truncation: Truncation::Left };
+    let prompt = builder().build_within(&conversation, &budget).expect("it fits").prompt;
+    let decoded = loaded::demo().decode(&prompt.input_ids, false).expect("they are ids");
+    assert!(decoded.contains("assistant\n\u{fffd}<|im_end|>"), "{decoded}");
+    assert_eq!(prompt.text, Some(decoded));
 }
 
 fn examples_go_from_either_end() {
