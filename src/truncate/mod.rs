@@ -22,14 +22,17 @@ mod truncation;
 mod units;
 
 use std::borrow::Cow;
+use std::hash::BuildHasher;
 use std::ops::Range;
 
+use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
+use crate::fewest_dropped::Left;
 use by_estimate::fewest_dropped_by_estimate;
 use cut::Cut;
 pub use cut::CutTokens;
@@ -287,7 +290,7 @@ impl PromptBuilder {
             let left = self.prepared(&left)?;
             session.build_any(&left, detail, &mut prompt)?;
             last = Some((gone, made_by_wrapper(left)));
-            Ok(prompt.input_ids.len())
+            Ok(Left { tokens: prompt.input_ids.len(), prompt: FixedState::with_seed(0).hash_one(&prompt.input_ids) })
         })?;
         let to = prompt.input_ids.len();
         match last.filter(|_| dropped.is_some()) {

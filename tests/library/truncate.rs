@@ -1,10 +1,15 @@
 //! Prompts within a budget: they fit, what must not be cut is whole, and the report says what went.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use metatok::compile::CompiledTemplate;
 use metatok::conversation::{ContentPart, Media, MediaKind};
-use metatok::render::Element;
+use metatok::render::{Element, MetaRenderer, Renderer, Segments, TemplateCut};
 use metatok::truncate::{Fitted, Truncation};
 use metatok::{
-    BuilderOptions, ChatMessage, ContextBudget, Conversation, ErrorKind, Model, PromptBuilder, TokenId, TokenizedPrompt,
+    BuilderOptions, ChatMessage, ContextBudget, Conversation, ErrorKind, Mode, Model, PromptBuilder, Result, TokenId,
+    TokenizedPrompt,
 };
 use proptest::prelude::*;
 
@@ -18,6 +23,7 @@ pub(crate) fn tests() -> Tests {
         the_oldest_turns_go_whole,
         as_much_goes_as_if_it_went_one_by_one,
         thousands_of_turns_go_within_seconds,
+        turns_that_write_nothing_are_not_tried_one_by_one,
         ids_that_are_no_text_are_cut_too,
         examples_go_from_either_end
     ]
@@ -38,6 +44,15 @@ const MODEL: &str = r#"
 const BARE: &str = r#"
     [meta_template]
     round = [{ role = "HUMAN" }, { role = "BOT", generate = true }]
+"#;
+
+/// Turns without content write nothing.
+const SILENT: &str = r#"
+    [meta_template]
+    round = [
+        { role = "HUMAN", begin = "<|im_start|>user\n", end = "<|im_end|>\n", empty = "silent" },
+        { role = "BOT", begin = "<|im_start|>assistant\n", end = "<|im_end|>\n", generate = true, empty = "silent" },
+    ]
 "#;
 
 fn builder() -> PromptBuilder {
@@ -148,7 +163,7 @@ proptest! {
     fn as_much_goes_as_if_it_went_one_by_one(
         texts in prop::collection::vec(prop_oneof!["a{1,40}", " {1,40}", "[a-z ]{0,30}", Just(String::new())], 2..90),
         share in 0_usize..100,
-        model in prop::sample::select(vec![MODEL, BARE]),
+        model in prop::sample::select(vec![MODEL, BARE, SILENT]),
         truncation in prop::sample::select(vec![Truncation::OldestTurns, Truncation::FirstExamples, Truncation::LastExamples]),
     ) {
         let builder = builder_of(model);
@@ -228,6 +243,33 @@ fn thousands_of_turns_go_within_seconds() {
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
 
+fn turns_that_write_nothing_are_not_tried_one_by_one() {
+    let model = Model::parse("m.toml", SILENT.as_bytes()).expect("it is one");
+    let template = CompiledTemplate::new(model.meta_template.as_ref().expect("it has one"), &loaded::demo());
+    let rendered = Arc::new(AtomicUsize::new(0));
+    let renderer = Counting {
+        own: MetaRenderer { template: template.expect("they fit"), round_fallback: false },
+        rendered: rendered.clone(),
+    };
+    let options = BuilderOptions::default();
+    let builder = PromptBuilder::with_renderer(Box::new(renderer), &model, loaded::demo(), &options).expect("they fit");
+    let mut texts = vec![String::new(); 16_001];
+    // Near the beginning and near the end, something is said.
+    for at in [2, 3, 15_000, 15_001, 16_000] {
+        texts[at] = "Which planet is red?".into();
+    }
+    let last = builder.build(&dialogue(&texts[15_002..])).expect("it builds").input_ids.len();
+    for (limit, gone) in [(last + 30, Some(4)), (last + 7, Some(15_002)), (last, Some(15_002)), (last - 1, None)] {
+        rendered.store(0, Ordering::Relaxed);
+        let budget = ContextBudget { max_seq_len: limit, max_out_len: 0, truncation: Truncation::OldestTurns };
+        let fitted = builder.build_within(&dialogue(&texts), &budget).ok();
+        let truncated = fitted.and_then(|fitted| fitted.truncated);
+        assert_eq!(truncated.map(|truncated| truncated.messages.len()), gone, "limit {limit}");
+        let rendered = rendered.load(Ordering::Relaxed);
+        assert!(rendered < 100, "{rendered} prompts for limit {limit}");
+    }
+}
+
 fn ids_that_are_no_text_are_cut_too() {
     let octopus = loaded::demo().encode("🐙").expect("it encodes");
     let begun = ChatMessage {
@@ -242,6 +284,27 @@ fn ids_that_are_no_text_are_cut_too() {
     let decoded = loaded::demo().decode(&prompt.input_ids, false).expect("they are ids");
     assert!(decoded.contains("assistant\n\u{fffd}<|im_end|>"), "{decoded}");
     assert_eq!(prompt.text, Some(decoded));
+}
+
+/// Counts the prompts that it writes.
+struct Counting {
+    own: MetaRenderer,
+    rendered: Arc<AtomicUsize>,
+}
+
+impl Renderer for Counting {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
+        self.rendered.fetch_add(1, Ordering::Relaxed);
+        self.own.render(conversation, mode, segments)
+    }
+
+    fn speaks_for_model(&self, role: &str) -> bool {
+        self.own.speaks_for_model(role)
+    }
+
+    fn template_cut(&self) -> TemplateCut {
+        self.own.template_cut()
+    }
 }
 
 fn examples_go_from_either_end() {

@@ -10,7 +10,7 @@ use crate::dataset::prompter::Task;
 use crate::dataset::prompter::task::JoinedExamples;
 use crate::dataset::rows::{Row, Value};
 use crate::error::Result;
-use crate::fewest_dropped::fewest_dropped;
+use crate::fewest_dropped::{Left, fewest_dropped};
 
 /// What to build from a row.
 #[derive(Debug, Clone, Copy)]
@@ -88,10 +88,12 @@ impl Shots {
         if ids.is_empty() || excess(&prompt)? == 0 {
             return Ok(prompt);
         }
-        let dropped = fewest_dropped(ids.len(), 0, |dropped| {
+        let dropped = fewest_dropped(ids.len(), 0, 0, |dropped| {
             let left = &ids[..ids.len() - dropped];
             prompt = self.prompt_with(task, row, left, asked)?;
-            if left.is_empty() { Ok(0) } else { excess(&prompt) }
+            let tokens = if left.is_empty() { 0 } else { excess(&prompt)? };
+            // Whether two are the same is not known.
+            Ok(Left { tokens, prompt: dropped as u64 })
         })?;
         ids.truncate(ids.len() - dropped.unwrap_or(ids.len()));
         Ok(prompt)
