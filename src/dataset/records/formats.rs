@@ -5,7 +5,8 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::conversation::{
-    Chat, ChatMessage, Conversation, MediaKind, REASONING_EFFORT, ServerMessages, check_end, check_variables, source_of,
+    Chat, ChatMessage, Conversation, Item, MediaKind, REASONING_EFFORT, ServerMessages, check_end, check_variables,
+    source_of,
 };
 use crate::dataset::MaxOutLen;
 use crate::dataset::records::input_format::detected;
@@ -15,7 +16,7 @@ use crate::dataset::records::response_request::{is_for_responses, response_reque
 use crate::dataset::records::sampling_keys::sampling_keys;
 use crate::dataset::records::tools::tools;
 use crate::dataset::records::{InputFormat, Keys, Record};
-use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
+use crate::error::{At, ErrorKind, Result, Setting, way_out};
 
 /// Reads an object of a format.
 pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
@@ -35,7 +36,10 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
     let tools = if format == InputFormat::Responses { None } else { tools(keys, reads_for)? };
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),
-        InputFormat::Sharegpt => with_system(listed(keys, "conversations")?, keys),
+        InputFormat::Sharegpt => {
+            check_list(keys, "conversations")?;
+            with_system(listed(keys, "conversations")?, keys)
+        }
         InputFormat::Alpaca => alpaca(keys),
         InputFormat::PromptCompletion if !keys.has("completion") => answered(keys, "response", None),
         InputFormat::PromptCompletion => answered(keys, "completion", None),
@@ -106,16 +110,27 @@ fn messages<'a>(keys: &Keys<'a>) -> Result<Record<'a>> {
 fn messages_by<'a>(keys: &Keys<'a>, listed: fn(&Keys<'_>, &str) -> Result<Conversation>) -> Result<Record<'a>> {
     let key = ["messages", "conversation", "conversations", "prompt"].into_iter().find(|key| keys.has(key));
     let key = key.unwrap_or("messages");
-    if key != "prompt" && keys.begins(key, '"') {
-        let what =
-            "is a string, but must be a list of messages; for text without a template use \"prompt\" or \"text\"";
-        return Err(refused(&format!("{key:?} {what}")));
-    }
-    if key != "prompt" && keys.begins(key, '{') {
-        return Err(refused(&format!("{key:?} is an object, but must be a list of messages")));
+    if key != "prompt" {
+        check_list(keys, key)?;
     }
     let conversation = listed(keys, key)?;
     with_system(conversation, keys)
+}
+
+/// Rejects a string or an object where messages must be listed.
+fn check_list(keys: &Keys<'_>, key: &str) -> Result<()> {
+    let Some(raw) = keys.raw(key).filter(|raw| raw.starts_with(['"', '{'])) else { return Ok(()) };
+    let found = if raw.starts_with('{') { "an object" } else { "a string" };
+    let error = refused(&format!("{key:?} is {found}, but must be a list of messages"));
+    Err(if raw.starts_with("\"[") {
+        error.with_way_out(
+            "write the list itself, not as a string; a column of CSV or TSV cannot hold one, but JSON lines and Parquet can",
+        )
+    } else if raw.starts_with('"') {
+        error.with_way_out("for text without a template use \"prompt\" or \"text\"")
+    } else {
+        error
+    })
 }
 
 /// Rejects a prompt next to messages, unless the messages begin with it, as in data for preference training.
@@ -249,8 +264,9 @@ fn answered_by_one<'a>(keys: &Keys<'_>, answer: &str) -> Result<Option<Record<'a
     let key = ["conversations", "messages"].into_iter().find(|key| keys.has(key)).filter(|_| !keys.has("prompt"));
     match (key, serde_json::from_str(raw)) {
         (Some(key), Ok(Message { from, role })) if from.or(role).is_some() => {
-            let answers: Conversation = serde_json::from_str(&format!("[{raw}]"))
-                .map_err(|error| Error::from(parse_error(raw, raw, &error)).at(answer))?;
+            let answers: Conversation =
+                serde_json::from_str(&format!("[{raw}]")).map_err(|error| parse_error(raw, raw, &error).at(answer))?;
+            check_list(keys, key)?;
             let conversation = listed(keys, key)?.join(answers)?;
             Ok(Some(Record { completion_messages: Some(1), ..with_system(conversation, keys)? }))
         }
@@ -365,11 +381,28 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
             }
             ReadsFor::Template | ReadsFor::Server => messages(&body)?,
         };
+        let record = if is_completion_request { with_one_prompt(record)? } else { record };
         let is_for_template = reads_for == ReadsFor::ChatTemplate && !is_completion_request;
         let sampling_keys = sampling_keys(&body, if is_for_template { &[] } else { &[REASONING_EFFORT] });
         Ok(Record { tools, is_completion_request, sampling_keys, ..record })
     };
     read().at("body")
+}
+
+/// The same, if its prompt is one: a list of strings, which would be one prompt list elsewhere, lists prompts here.
+fn with_one_prompt(mut record: Record<'_>) -> Result<Record<'_>> {
+    let Conversation::List(items) = &mut record.conversation else { return Ok(record) };
+    match &mut items[..] {
+        [Item::Text(prompt)] => {
+            record.conversation = Conversation::Text(std::mem::take(prompt));
+            Ok(record)
+        }
+        [Item::Text(_), rest @ ..] if rest.iter().all(|item| matches!(item, Item::Text(_))) => {
+            let what = format!("\"prompt\" lists {} strings, and each is a prompt of its own", items.len());
+            Err(refused(&what).with_way_out("write a request for each, with its own \"custom_id\""))
+        }
+        _ => Ok(record),
+    }
 }
 
 /// Turns of the user and the assistant, without their roles.
