@@ -170,7 +170,12 @@ impl LineBatch {
     /// Adds a record, whose bytes are those from `start` on.
     fn push(&mut self, record: FileRecord, start: usize) {
         let range = start..self.bytes.len();
-        self.size += range.len() + record.row.as_ref().map_or(0, Row::unescaped_len);
+        // What was too long to keep was read, too: millions of such records must not be in one batch.
+        let size = match record.line.is_too_long {
+            true => usize::try_from(record.line.length).unwrap_or(usize::MAX).max(1),
+            false => range.len() + record.row.as_ref().map_or(0, Row::unescaped_len),
+        };
+        self.size = self.size.saturating_add(size);
         self.lines.push(BatchLine { record, range });
     }
 
@@ -223,4 +228,27 @@ fn fill(batch: &mut LineBatch, lines: &mut InputLines, may_wait: bool) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::Value;
+
+    /// How many records are in the first batch.
+    fn first(input: Input) -> usize {
+        let mut next = batches(vec![input], 8, None, None).expect("conversations are read as they come");
+        next().expect("there is a batch").lines.len()
+    }
+
+    #[test]
+    fn records_that_are_too_long_fill_batches() {
+        let lines = "\"a line of more than eight bytes\"\n".repeat(100_000);
+        let row = Row::new(vec![("column".to_owned(), Value::from("text"))]);
+        let table = Input::rows("table", vec![row; 100_000]);
+        for input in [Input::new("lines", std::io::Cursor::new(lines)), table] {
+            let (name, records) = (input.name().to_owned(), first(input));
+            assert!((100..10_000).contains(&records), "{name}: {records}");
+        }
+    }
 }

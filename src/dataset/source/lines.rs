@@ -26,7 +26,7 @@ pub(crate) struct Line {
     pub(crate) number: u64,
     /// The bytes before it in the file.
     pub(crate) offset: u64,
-    /// Its length in bytes, without its end.
+    /// Its length in bytes, without its end; for a row of a table that is too long, the limit.
     pub(crate) length: u64,
     /// Whether it is longer than the limit. Then it is not kept.
     pub(crate) is_too_long: bool,

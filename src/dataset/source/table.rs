@@ -44,7 +44,7 @@ impl Table {
                 bytes.extend_from_slice(&found);
                 Line { length: found.len() as u64, wrong: Some(wrong), ..line }.into()
             }
-            Ok(_) | Err(_) => Line { is_too_long: true, ..line }.into(),
+            Ok(_) | Err(_) => Line { length: self.longest as u64, is_too_long: true, ..line }.into(),
         }))
     }
 }
