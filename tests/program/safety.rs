@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Tests, tests};
 use crate::program::{METATOK, metatok, output, stderr};
+use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -113,11 +114,22 @@ fn a_link_is_written_through() {
 fn more_files_than_can_be_open_at_once() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let at = folder.path();
-    (0..100).for_each(|number| fs::write(at.join(format!("{number}.jsonl")), HI).expect("written"));
-    let limited = format!("ulimit -n 64; exec '{METATOK}' build -m demo -q -o out *.jsonl");
-    let ran = Command::new("sh").args(["-c", &limited]).current_dir(at).output().expect("the program runs");
-    assert_eq!((ran.status.code(), stderr(&ran)), (Some(0), String::new()));
-    assert_eq!(fs::read_to_string(at.join("out")).expect("it is there").lines().count(), 100);
+    let table = fs::read(root().join("tests/data/rows.parquet")).expect("it is there");
+    let dataset =
+        r#"infer_cfg = { prompt_template = { template = { round = [{ role = "HUMAN", prompt = "{q}" }] } } }"#;
+    fs::write(at.join("d.toml"), dataset).expect("written");
+    for (ending, bytes, records) in [("jsonl", HI.as_bytes(), 1), ("csv", b"q\n1?\n", 1), ("parquet", &table, 2)] {
+        if ending == "parquet" && !cfg!(feature = "parquet") {
+            continue;
+        }
+        (0..100).for_each(|number| fs::write(at.join(format!("{number}.{ending}")), bytes).expect("written"));
+        let rows = if ending == "jsonl" { "" } else { "-d d.toml" };
+        let limited = format!("ulimit -n 64; exec '{METATOK}' build -m demo -q {rows} -o out *.{ending}");
+        let ran = Command::new("sh").args(["-c", &limited]).current_dir(at).output().expect("the program runs");
+        assert_eq!((ran.status.code(), stderr(&ran)), (Some(0), String::new()), "{ending}");
+        let built = fs::read_to_string(at.join("out")).expect("it is there");
+        assert_eq!(built.lines().count(), 100 * records, "{ending}");
+    }
 }
 
 fn a_line_is_answered_before_the_next_is_written() {

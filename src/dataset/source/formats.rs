@@ -3,7 +3,7 @@
 //! Each format is a file here and a line in [`FORMATS`].
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use crate::dataset::source::compressed::ENDINGS;
@@ -61,20 +61,36 @@ pub(crate) fn open(path: &Path, file: File, options: &CsvOptions) -> Result<Reco
     if !matches!(format, Some(Format::Stream(_))) {
         refuse(options)?;
     }
-    if let Some(Format::File(open)) = format {
-        return open(file).map(RecordSource::Table);
-    }
     let now = |file| decompressed(BufReader::with_capacity(BUFFER, file));
-    match format {
-        Some(Format::Stream(open)) => open(now(file), options).map(RecordSource::Table),
-        // What is not a file, such as a pipe, cannot be opened again.
-        _ if !file.metadata()?.is_file() => Ok(RecordSource::Bytes(now(file))),
-        _ => {
-            // A process cannot have thousands of files open at once.
-            let path = path.to_owned();
-            Ok(RecordSource::Bytes(Box::new(Later::new(move || Ok(now(File::open(path)?))))))
-        }
-    }
+    // A process cannot have thousands of files open at once. What is not a file, such as a pipe, cannot be opened again.
+    let is_file = file.metadata()?.is_file();
+    let (path, options) = (path.to_owned(), options.clone());
+    let Some(format) = format else {
+        let reader = if is_file { Box::new(Later::new(move || Ok(now(File::open(path)?)))) } else { now(file) };
+        return Ok(RecordSource::Bytes(reader));
+    };
+    let table = move |file| match format {
+        Format::Stream(open) => open(now(file), &options),
+        Format::File(open) => open(file),
+    };
+    // What is wrong with how a table begins is found before anything is built.
+    let rows = table(file)?;
+    Ok(RecordSource::Table(if is_file { again(move || table(File::open(&path)?)) } else { rows }))
+}
+
+/// The rows of a table that is opened when its first row is read.
+fn again(open: impl Fn() -> Result<TableRows> + Send + 'static) -> TableRows {
+    let mut rows = None;
+    Box::new(move |longest| {
+        let rows = match &mut rows {
+            Some(rows) => rows,
+            None => match open() {
+                Ok(opened) => rows.insert(opened),
+                Err(error) => return Some(Err(io::Error::other(error.to_string()))),
+            },
+        };
+        rows(longest)
+    })
 }
 
 /// Whether the file has the extension of a compressed file.
