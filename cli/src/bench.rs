@@ -107,7 +107,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
 }
 
 fn read(args: &BenchArgs, source: Source, builder: &PromptBuilder) -> Result<Data> {
-    let inputs = source.open_or_demo(Shape::default())?;
+    let inputs = source.open_or_demo(Shape { format: args.input_format, ..Shape::default() })?;
     let names = names(&inputs);
     let longest = args.read.max_line_bytes;
     let mut data = Data::new(args.input_format, longest);

@@ -60,7 +60,7 @@ fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<()> {
         diff.see_generated(usize::MAX, templates, || true);
         return Ok(());
     }
-    let inputs = Source::find(&args.inputs)?.open(Shape::default())?;
+    let inputs = Source::find(&args.inputs)?.open(Shape { format: args.input_format, ..Shape::default() })?;
     let reader = diff.record_reader(args.input_format);
     let names = names(&inputs);
     each_conversation(inputs, reader, args.read.max_line_bytes, |place, record| {

@@ -129,9 +129,10 @@ impl Source {
             Self::Piped(stdin) => vec![Input::new("stdin", stdin)],
             Self::Nothing => Vec::new(),
         };
+        let inputs = inputs.into_iter().map(|input| input.in_format(shape.format));
         match shape.field {
-            Some(field) => inputs.into_iter().map(|input| input.in_field(field)).collect(),
-            None => Ok(inputs),
+            Some(field) => inputs.map(|input| input.in_field(field)).collect(),
+            None => Ok(inputs.collect()),
         }
     }
 

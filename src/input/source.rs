@@ -6,7 +6,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use crate::dataset::{CsvOptions, Holds, RecordSource, Records, Row, decompressed, is_compressed, open, table_of};
+use crate::dataset::{
+    CsvOptions, Holds, InputFormat, RecordSource, Records, Row, decompressed, is_compressed, open, table_of,
+};
 use crate::dialect::demo_conversations;
 use crate::error::{At, Error, ErrorKind, Result, Setting};
 use crate::tokenizer::dataset_file;
@@ -21,6 +23,7 @@ pub struct Input {
     unit: &'static str,
     source: RecordSource,
     field: Option<String>,
+    format: InputFormat,
     bytes: Option<u64>,
     /// Whether its records come when somebody writes them.
     may_wait: bool,
@@ -37,7 +40,7 @@ impl Input {
     /// Lines of JSON, or one JSON list. Errors name it so.
     pub fn new(name: impl Into<String>, reader: impl BufRead + Send + 'static) -> Self {
         let source = RecordSource::Bytes(decompressed(Box::new(reader)));
-        Self { name: name.into(), unit: "line", source, field: None, bytes: None, may_wait: true }
+        Self::of(name, "line", source, true)
     }
 
     /// A file: JSON lines or one JSON list, CSV, TSV, Parquet with its feature, compressed or not; `-` is standard input, and
@@ -71,10 +74,10 @@ impl Input {
         let source = open(&local, file, options)?;
         let may_wait = !metadata.is_file();
         if matches!(source, RecordSource::Table(_)) {
-            return Ok(Self { name, unit: "row", source, field: None, bytes: None, may_wait });
+            return Ok(Self::of(name, "row", source, may_wait));
         }
         let bytes = (metadata.is_file() && !is_compressed(&local)).then_some(metadata.len());
-        Ok(Self { name, unit: "line", source, field: None, bytes, may_wait })
+        Ok(Self { bytes, ..Self::of(name, "line", source, may_wait) })
     }
 
     /// The same, but its records are the items of the list in this field of the JSON object that the input is, such as
@@ -108,6 +111,31 @@ impl Input {
         }
     }
 
+    /// The same, but its conversations have this format. Then a list is taken for one of records, and not of messages, if no
+    /// record of the format is a list of messages.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use metatok::dataset::records::{InputFormat, RecordReader};
+    /// use metatok::input::{Input, each_conversation};
+    ///
+    /// let file = br#"[{"prompt": "Who wrote it?", "role": "teacher"}]"#;
+    /// let format = InputFormat::PromptCompletion;
+    /// let input = Input::new("memory", &file[..]).in_format(format);
+    /// let mut conversations = Vec::new();
+    /// each_conversation(vec![input], RecordReader::new(format), 1 << 20, |_, record| {
+    ///     conversations.push(record?.conversation);
+    ///     Ok(ControlFlow::Continue(()))
+    /// })?;
+    /// assert_eq!(conversations, ["Who wrote it?".into()]);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    #[must_use]
+    pub fn in_format(self, format: InputFormat) -> Self {
+        Self { format, ..self }
+    }
+
     /// Standard input.
     pub fn stdin() -> Self {
         Self::new("stdin", BufReader::with_capacity(BUFFER, io::stdin()))
@@ -127,7 +155,11 @@ impl Input {
     /// Rows in memory.
     pub fn rows(name: impl Into<String>, rows: Vec<Row>) -> Self {
         let source = RecordSource::Table(table_of(rows));
-        Self { name: name.into(), unit: "row", source, field: None, bytes: None, may_wait: false }
+        Self::of(name, "row", source, false)
+    }
+
+    fn of(name: impl Into<String>, unit: &'static str, source: RecordSource, may_wait: bool) -> Self {
+        Self { name: name.into(), unit, source, field: None, format: InputFormat::Auto, bytes: None, may_wait }
     }
 
     /// The name that errors have.
@@ -146,6 +178,10 @@ impl Input {
     }
 
     pub(super) fn records(self, longest: usize, holds: Holds) -> Records<Box<dyn BufRead + Send>> {
+        let holds = match holds {
+            Holds::Conversations if self.format.lists_records() => Holds::Rows,
+            holds => holds,
+        };
         Records::of(self.source, self.unit, longest, holds).in_field(self.field)
     }
 }

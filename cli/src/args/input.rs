@@ -175,12 +175,14 @@ pub(crate) struct Shape<'a> {
     pub(crate) csv: CsvOptions,
     /// The field of an object that lists the records.
     pub(crate) field: Option<&'a str>,
+    /// The format of conversations.
+    pub(crate) format: InputFormat,
 }
 
 impl InputArgs {
     /// What the files do not say of themselves.
     pub(crate) fn shape(&self) -> Shape<'_> {
-        Shape { csv: self.csv(), field: self.field.as_deref() }
+        Shape { csv: self.csv(), field: self.field.as_deref(), format: self.input_format }
     }
 
     fn csv(&self) -> CsvOptions {

@@ -85,6 +85,11 @@ impl InputFormat {
         matches!(self, Self::Auto | Self::Messages | Self::Sharegpt | Self::Text)
     }
 
+    /// Whether a list of objects can only be a list of records: no record of the format is itself a list of messages.
+    pub(crate) fn lists_records(self) -> bool {
+        !matches!(self, Self::Auto | Self::Messages | Self::Sharegpt)
+    }
+
     /// The same, if the record has one of its keys.
     pub(super) fn with_its_keys(self, keys: &Keys<'_>) -> Result<Self> {
         let Some((_, name, known, reads)) = FORMATS.iter().find(|(format, ..)| *format == self) else {

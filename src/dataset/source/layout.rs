@@ -1,8 +1,9 @@
 //! Detects the layout of a file from its beginning: lines, values over several lines, or lists of records.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 
 use crate::dataset::source::{Scan, fill};
 use crate::error::Result;
@@ -13,7 +14,7 @@ use crate::file_kind::BOM;
 pub enum Holds {
     /// Conversations. A list may be one.
     Conversations,
-    /// Rows, which are objects.
+    /// Rows, or other records that are objects.
     Rows,
     /// Only lines.
     Lines,
@@ -159,32 +160,25 @@ impl<R: BufRead> Ahead<'_, R> {
     }
 }
 
+/// What makes an object a part of a conversation: a message, which may have its role alone, a marker of a prompt list, or a
+/// turn of ShareGPT.
+const PARTS: [&[&str]; 3] = [&["role"], &["section", "pos"], &["from", "value"]];
+
+/// What makes it a whole one, even if there is a column with a name like that.
+const WHOLES: [&[&str]; 8] = [
+    &["messages"],
+    &["conversations"],
+    &["conversation"],
+    &["instruction", "input"],
+    &["instruction", "output"],
+    &["prompt", "completion"],
+    &["prompt", "response"],
+    &["chosen", "rejected"],
+];
+
 /// Whether an object is a part of a conversation rather than a whole one.
 fn is_part(object: &[u8]) -> bool {
-    serde_json::from_slice(object).is_ok_and(|Part(is_part)| is_part)
-}
-
-struct Part(bool);
-
-impl<'de> Deserialize<'de> for Part {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Keys;
-        impl<'de> Visitor<'de> for Keys {
-            type Value = Part;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Part, A::Error> {
-                let (mut is_part, mut is_whole) = (false, false);
-                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
-                    is_part |= matches!(key.as_str(), "role" | "section" | "from");
-                    is_whole |= matches!(key.as_str(), "messages" | "conversations" | "conversation");
-                }
-                Ok(Part(is_part && !is_whole))
-            }
-        }
-        deserializer.deserialize_map(Keys)
-    }
+    let Ok(keys) = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(object) else { return false };
+    let has = |all: &&[&str]| all.iter().all(|key| keys.contains_key(*key));
+    PARTS.iter().any(has) && !WHOLES.iter().any(has)
 }

@@ -214,6 +214,23 @@ mod tests {
             &["item 1: [{\"role\": 1}]", "item 2: [{\"role\": 2}]"],
         );
         check(Rows, "[{\"role\": 1}]", &["item 1: {\"role\": 1}"]);
+        // Columns with the names of keys of messages.
+        for record in [
+            r#"{"instruction": 1, "output": 2, "role": 3}"#,
+            r#"{"text": 1, "section": 2}"#,
+            r#"{"prompt": 1, "from": 2}"#,
+            r#"{"from": 1, "value": 2, "conversations": 3}"#,
+        ] {
+            check(Conversations, &format!("[{record}]"), &[&format!("item 1: {record}")]);
+        }
+        for part in [
+            r#"{"role": 1, "content": 2, "instruction": 3}"#,
+            r#"{"role": 1, "prompt": 2}"#,
+            r#"{"from": 1, "value": 2}"#,
+            r#"{"section": 1, "pos": 2}"#,
+        ] {
+            check(Conversations, &format!("[{part}]"), &[&format!("line 1: [{part}]")]);
+        }
         check(Rows, "[{\"a\": 1}]\n[{\"a\": 2}]", &["item 1: {\"a\": 1}", "item 2: {\"a\": 2}"]);
         check(Conversations, "[{\"a\": 1}, 2]", &["item 1: {\"a\": 1}", "item 2: 2"]);
         check(Rows, "[{\"a\": 1} {\"a\": 2}]", &["item 1: {\"a\": 1}", "item 2: a comma is missing before it"]);
