@@ -30,7 +30,8 @@ pub struct BuiltBatch {
     /// The warning about the first doubtful row.
     pub(super) warning: Option<Warning>,
     pub(super) notes: Notes,
-    pub(super) rejected: Vec<Rejected>,
+    /// With the row that each one is, as it was asked.
+    pub(super) rejected: Vec<(PickedRow, Rejected)>,
     pub(super) error: Option<Error>,
 }
 
@@ -57,7 +58,7 @@ impl BuiltBatch {
     /// # Errors
     /// Of the first line that is not a valid prompt; of reading after these lines.
     pub fn into_result(mut self) -> Result<Self> {
-        let rejected = self.rejected.drain(..).next().map(Rejected::into_error);
+        let rejected = self.rejected.drain(..).next().map(|(_, rejected)| rejected.into_error());
         rejected.or(self.error.take()).map_or(Ok(self), Err)
     }
 
@@ -102,7 +103,8 @@ impl BatchBuilder<'_> {
                     return self.built;
                 }
                 let bytes = batch.bytes(batch_line).unwrap_or_default();
-                self.built.rejected.push(Rejected::new(&batch.input, line, bytes.into_owned(), error));
+                let rejected = Rejected::new(&batch.input, line, bytes.into_owned(), error);
+                self.built.rejected.push((batch.pick(i), rejected));
                 if self.stop_at_error {
                     return self.built;
                 }

@@ -1,8 +1,11 @@
 //! The totals of all batches, and the remarks about them.
 
+use std::collections::HashSet;
+
 use crate::build::InputRemarks;
 use crate::build::batch::BuiltBatch;
 use crate::build::written::Written;
+use crate::dataset::PickedRow;
 use crate::error::{Error, Warning};
 use crate::input::Rejected;
 use crate::tokenizer::TokenId;
@@ -14,6 +17,8 @@ pub struct BuildTotals {
     pub written: Written,
     /// Remarks about the input.
     pub remarks: InputRemarks,
+    /// Those of the rows that are asked several times that were rejected.
+    rejected_rows: HashSet<usize>,
 }
 
 /// The new remarks of a batch, which no earlier batch had.
@@ -26,7 +31,7 @@ pub struct BatchRemarks {
     pub omitted_end: Vec<TokenId>,
     /// A warning about a row: the first one.
     pub warning: Option<Warning>,
-    /// The lines that are not valid prompts.
+    /// The lines that are not valid prompts. A row that is asked several times is among those of all batches only once.
     pub rejected: Vec<Rejected>,
     /// Reading failed after these lines.
     pub error: Option<Error>,
@@ -46,6 +51,8 @@ impl BuildTotals {
             self.remarks.ids.see(input, ids);
         }
         let warning = self.remarks.first_warning(|| warning);
+        let mut is_new = |pick: PickedRow| pick.repeat.is_none() || self.rejected_rows.insert(pick.row);
+        let rejected = rejected.into_iter().filter_map(|(pick, line)| is_new(pick).then_some(line)).collect();
         BatchRemarks { omitted, omitted_end, warning, rejected, error }
     }
 }
