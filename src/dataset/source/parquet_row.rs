@@ -1,8 +1,7 @@
 //! Rows of Parquet files as rows of a dataset: what JSON lacks, such as dates and decimals, is text.
 
-use jiff::civil::Time;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use jiff::civil::{Time, date};
 use parquet::file::reader::FileReader;
 use parquet::record::{Field, Row as ParquetRow};
 use parquet::schema::types::Type;
@@ -66,11 +65,9 @@ fn value(field: &Field, meaning: &Meaning) -> Value {
         Field::Bytes(bytes) if str::from_utf8(bytes.data()).is_ok() => {
             Value::Text(String::from_utf8_lossy(bytes.data()).into_owned())
         }
-        Field::Long(at) if *meaning == Meaning::TimestampNanos => {
-            timestamp(Timestamp::from_nanosecond(i128::from(*at)), field)
-        }
-        Field::TimestampMillis(at) => timestamp(Timestamp::from_millisecond(*at), field),
-        Field::TimestampMicros(at) => timestamp(Timestamp::from_microsecond(*at), field),
+        Field::Long(at) if *meaning == Meaning::TimestampNanos => timestamp(SignedDuration::from_nanos(*at), field),
+        Field::TimestampMillis(at) => timestamp(SignedDuration::from_millis(*at), field),
+        Field::TimestampMicros(at) => timestamp(SignedDuration::from_micros(*at), field),
         Field::Long(at) if *meaning == Meaning::TimeNanos => time(SignedDuration::from_nanos(*at)),
         Field::TimeMillis(at) => time(SignedDuration::from_millis(i64::from(*at))),
         Field::TimeMicros(at) => time(SignedDuration::from_micros(*at)),
@@ -89,9 +86,9 @@ fn dict(entries: impl Iterator<Item = (String, Value)>) -> Value {
 }
 
 /// A point in time as Python writes it.
-fn timestamp(at: Result<Timestamp, jiff::Error>, field: &Field) -> Value {
-    let Ok(at) = at else { return of_json(field) };
-    let at = at.to_zoned_datetime(TimeZone::UTC).datetime();
+fn timestamp(since_epoch: SignedDuration, field: &Field) -> Value {
+    // An instant of jiff ends a day before year 10000 does, so that it has a date in every time zone.
+    let Ok(at) = date(1970, 1, 1).at(0, 0, 0, 0).checked_add(since_epoch) else { return of_json(field) };
     Value::Text(format!("{}{}", at.strftime("%Y-%m-%d %H:%M:%S"), fraction(at.subsec_nanosecond())))
 }
 
@@ -118,4 +115,21 @@ fn uuid(bytes: &[u8]) -> String {
 
 fn of_json(field: &Field) -> Value {
     Value::deserialize(field.to_json_value()).expect("every value of JSON is one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_and_the_last_times_of_python() {
+        for (at, expected) in [
+            (-62_135_596_800_000_000, "0001-01-01 00:00:00"),
+            (253_402_207_200_000_000, "9999-12-30 22:00:00"),
+            (253_402_214_400_000_000, "9999-12-31 00:00:00"),
+            (253_402_300_799_999_999, "9999-12-31 23:59:59.999999"),
+        ] {
+            assert_eq!(value(&Field::TimestampMicros(at), &Meaning::Own).text(), expected);
+        }
+    }
 }
