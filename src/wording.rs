@@ -15,13 +15,16 @@ pub(crate) fn in_line(error: &Error) -> ErrorKind {
 
 /// The same where the line is known, which may have what Python writes for numbers that JSON lacks.
 pub(crate) fn in_line_of(line: &str, error: &Error) -> crate::Error {
-    let at = error.column().saturating_sub(1);
-    let is_here = |number: &&str| error.line() == 1 && line.get(at..).is_some_and(|rest| rest.starts_with(*number));
-    match ["NaN", "Infinity"].into_iter().find(is_here) {
-        Some(number) => ErrorKind::Parse(format!("{number} at column {} is not JSON", error.column()))
-            .with_way_out("write null for a missing value"),
-        None => in_line(error).into(),
-    }
+    let here = line.get(error.column().saturating_sub(1)..).filter(|_| error.line() == 1);
+    let of_python = here.and_then(|here| number_of_python(here, &format!("column {}", error.column())));
+    of_python.unwrap_or_else(|| in_line(error).into())
+}
+
+/// The error of a text that begins with what Python writes for a number that JSON lacks; none if it begins otherwise.
+pub(crate) fn number_of_python(text: &str, place: &str) -> Option<crate::Error> {
+    let number = ["NaN", "Infinity"].into_iter().find(|number| text.starts_with(number))?;
+    let what = format!("{number} at {place} is not JSON");
+    Some(ErrorKind::Parse(what).with_way_out("write null for a missing value"))
 }
 
 /// Reads an object that is one line of a file. A list is refused, whose items could be taken for the values of keys.

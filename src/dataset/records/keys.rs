@@ -126,7 +126,7 @@ impl<'a> Keys<'a> {
         let Some(raw) = self.raw(key) else { return Ok(None) };
         let failed = |error: serde_json::Error| match MESSAGES.contains(&key) {
             true => messages_error(self.record, raw, &error),
-            false => parse_error(self.record, raw, &error).into(),
+            false => parse_error(self.record, raw, &error),
         };
         serde_json::from_str(raw).map(Some).map_err(|error| failed(error).at(key))
     }
@@ -198,7 +198,7 @@ impl<'a> Keys<'a> {
         all.into_iter().find(|(_, value)| begins_with_object(value.get())).map(|(key, _)| key)
     }
 
-    /// The keys that it has, for an error: known or not, quoted.
+    /// The keys that it has, for an error: known or not, quoted, and which of them are null.
     pub(crate) fn names(&self) -> String {
         let Names(names, more) = serde_json::from_str(self.object).unwrap_or_default();
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
@@ -265,7 +265,7 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
-/// The first keys, quoted, and how many more there are.
+/// The first keys, quoted and with their value if it is null, and how many more there are.
 #[derive(Default)]
 struct Names(Vec<String>, usize);
 
@@ -281,9 +281,10 @@ impl<'de> Deserialize<'de> for Names {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Names, A::Error> {
                 let mut names = Names::default();
-                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
+                while let Some((key, value)) = map.next_entry::<String, Option<IgnoredAny>>()? {
+                    let null = if value.is_none() { " (null)" } else { "" };
                     match names.0.len() {
-                        ..NAMED => names.0.push(format!("{:?}", key.chars().take(60).collect::<String>())),
+                        ..NAMED => names.0.push(format!("{:?}{null}", key.chars().take(60).collect::<String>())),
                         _ => names.1 += 1,
                     }
                 }

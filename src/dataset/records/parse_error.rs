@@ -5,12 +5,12 @@ use serde_json::value::RawValue;
 use crate::conversation::Conversation;
 use crate::dataset::records::reads_for::ReadsFor;
 use crate::error::{Error, ErrorKind, Fault, Place, Setting, way_out};
-use crate::wording::plain;
+use crate::wording::{number_of_python, plain};
 
 /// A parser's message with the place in the record; `part` is what was parsed.
-pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -> ErrorKind {
+pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -> Error {
     let message = error.to_string();
-    let Some((what, _)) = message.rsplit_once(" at line ") else { return ErrorKind::Parse(plain(&message)) };
+    let Some((what, _)) = message.rsplit_once(" at line ") else { return ErrorKind::Parse(plain(&message)).into() };
     let what = plain(what);
     let start = (part.as_ptr() as usize).saturating_sub(record.as_ptr() as usize).min(record.len());
     let before = &record.as_bytes()[..start];
@@ -19,15 +19,24 @@ pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -
         0 | 1 => start - before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1) + error.column(),
         _ => error.column(),
     };
-    ErrorKind::Parse(match record.trim_end().contains('\n') {
-        false => format!("{what} at column {column}"),
-        true => format!("{what} at line {line} of the value, column {column}"),
-    })
+    let place = match record.trim_end().contains('\n') {
+        false => format!("column {column}"),
+        true => format!("line {line} of the value, column {column}"),
+    };
+    let here = part.get(bytes_before(part, error).saturating_sub(1)..);
+    let of_python = here.and_then(|here| number_of_python(here, &place));
+    of_python.unwrap_or_else(|| ErrorKind::Parse(format!("{what} at {place}")).into())
+}
+
+/// The bytes of a text up to where an error was found.
+fn bytes_before(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    lines.map(str::len).sum::<usize>() + error.column()
 }
 
 /// The same for a conversation, with the message that is wrong.
 pub(super) fn messages_error(record: &str, messages: &str, error: &serde_json::Error) -> Error {
-    let failed = Error::from(parse_error(record, messages, error));
+    let failed = parse_error(record, messages, error);
     match message_at(messages, error) {
         Some(message) => failed.at(Place::Message(message)),
         None => failed,
@@ -39,8 +48,7 @@ fn message_at(list: &str, error: &serde_json::Error) -> Option<usize> {
     let items: Vec<&RawValue> = serde_json::from_str(list).ok()?;
     let is_same = |own: serde_json::Error| without_place(&own) == without_place(error);
     let is_wrong = |item: &&RawValue| serde_json::from_str::<Conversation>(&format!("[{item}]")).is_err_and(is_same);
-    let lines = list.split_inclusive('\n').take(error.line().checked_sub(1)?);
-    let place = lines.map(str::len).sum::<usize>() + error.column();
+    let place = bytes_before(list, error);
     let ends_behind = |item: &&RawValue| {
         let end = item.get().as_ptr() as usize + item.get().len() - list.as_ptr() as usize;
         // What an item lacks is found out one byte after it.
