@@ -117,7 +117,10 @@ impl ErrorKind {
     /// What to do about it, if that is the same everywhere.
     pub(super) fn way_out(&self) -> Option<WayOut> {
         Some(match self {
-            Self::OtherEncoding(_) => way_out!["convert it first, for example with `iconv -f UTF-16 -t UTF-8`"],
+            Self::OtherEncoding(encoding) => {
+                let name = encoding.split(' ').next().unwrap_or(encoding);
+                way_out![format!("convert it first, for example with `iconv -f {name} -t UTF-8`")]
+            }
             Self::LineTooLong(_) => way_out!["raise ", Setting::MAX_LINE_BYTES, " if that is intended"],
             Self::RowTooLong(_) => way_out![
                 "set substitution = \"single-pass\" in the template, or raise ",

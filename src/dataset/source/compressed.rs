@@ -129,6 +129,10 @@ impl<R: Read> Read for Named<R> {
     }
 }
 
+/// What is wrong where something other than compressed data follows.
+#[cfg(feature = "compression")]
+const OTHER_DATA: &str = "there is other data after its end";
+
 #[cfg(feature = "compression")]
 mod members {
     use std::io::{self, BufRead, Read};
@@ -170,7 +174,7 @@ mod members {
                     reader.consume(zeros);
                     return Ok(true);
                 }
-                Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "there is other data after its end")),
+                Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, super::OTHER_DATA)),
                 None if zeros == 0 => return Ok(false),
                 None => reader.consume(zeros),
             }
@@ -192,6 +196,11 @@ mod frames {
         is_open: bool,
     }
 
+    /// What no frame begins with.
+    fn other_data() -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, super::OTHER_DATA)
+    }
+
     impl<R: BufRead> Frames<R> {
         pub(super) fn new(reader: R) -> Self {
             Self { reader, decoder: FrameDecoder::new(), is_open: false }
@@ -200,8 +209,10 @@ mod frames {
         /// Whether there is another frame.
         fn open(&mut self) -> io::Result<bool> {
             while !self.is_open {
-                if self.reader.fill_buf()?.is_empty() {
-                    return Ok(false);
+                match self.reader.fill_buf()?.first() {
+                    None => return Ok(false),
+                    Some(0x28 | 0x50..=0x5f) => {}
+                    Some(_) => return Err(other_data()),
                 }
                 match self.decoder.reset(&mut self.reader) {
                     Ok(()) => self.is_open = true,
@@ -213,6 +224,9 @@ mod frames {
                         if skipped < length {
                             return Err(io::ErrorKind::UnexpectedEof.into());
                         }
+                    }
+                    Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(_))) => {
+                        return Err(other_data());
                     }
                     Err(error) => return Err(self.failed(error)),
                 }

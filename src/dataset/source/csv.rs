@@ -8,6 +8,7 @@ use csv::{ByteRecord, QuoteStyle};
 
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::source::csv_records::{CsvRecords, Found};
+use crate::dataset::source::lines::other_encoding;
 use crate::dataset::source::{BadRow, TableRows, Wrong};
 use crate::error::{Error, ErrorKind, Result, Setting, WayOut, by_name, way_out};
 
@@ -112,14 +113,10 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, options: &CsvOptions) -> R
 fn names(record: &ByteRecord) -> Result<Vec<String>> {
     let name = |bytes: &[u8]| std::str::from_utf8(bytes).map(str::to_owned);
     record.iter().map(name).collect::<std::result::Result<_, _>>().map_err(|error| {
-        Error::from(match record.get(0) {
-            Some([0xff, 0xfe, ..]) => ErrorKind::OtherEncoding("UTF-16 (little endian)"),
-            Some([0xfe, 0xff, ..]) => ErrorKind::OtherEncoding("UTF-16 (big endian)"),
-            _ => {
-                return ErrorKind::Parse(format!("the names of the columns are not UTF-8 ({error})"))
-                    .with_way_out(CONVERT);
-            }
-        })
+        match record.get(0).and_then(other_encoding) {
+            Some(other) => other.into(),
+            None => ErrorKind::Parse(format!("the names of the columns are not UTF-8 ({error})")).with_way_out(CONVERT),
+        }
     })
 }
 

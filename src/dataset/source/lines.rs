@@ -92,18 +92,27 @@ impl Line {
     }
 }
 
+/// The encoding of a file, if it begins with the byte order mark of one other than UTF-8.
+pub(super) fn other_encoding(bytes: &[u8]) -> Option<ErrorKind> {
+    Some(ErrorKind::OtherEncoding(match bytes {
+        [0xff, 0xfe, 0, 0, ..] => "UTF-32 (little endian)",
+        [0, 0, 0xfe, 0xff, ..] => "UTF-32 (big endian)",
+        [0xff, 0xfe, ..] => "UTF-16 (little endian)",
+        [0xfe, 0xff, ..] => "UTF-16 (big endian)",
+        _ => return None,
+    }))
+}
+
 /// What a file is that begins with these bytes, if it is known and not UTF-8.
 fn not_text(bytes: &[u8]) -> Option<ErrorKind> {
     Some(match bytes {
-        [0xff, 0xfe, ..] => ErrorKind::OtherEncoding("UTF-16 (little endian)"),
-        [0xfe, 0xff, ..] => ErrorKind::OtherEncoding("UTF-16 (big endian)"),
         [b'P', b'A', b'R', b'1', 0..0x20, ..] => {
             ErrorKind::Parse("this is Parquet; give it as a file whose name ends in .parquet".into())
         }
         [b'A', b'R', b'R', b'O', b'W', b'1', 0, ..] => {
             ErrorKind::Parse("this is a file of Arrow, which is not read; write it as Parquet or as JSON lines".into())
         }
-        _ => return None,
+        _ => return other_encoding(bytes),
     })
 }
 
@@ -233,6 +242,8 @@ mod tests {
             (b"ARROW1\0\0\xff", "this is a file of Arrow"),
             (b"\xff\xfea\0", "UTF-16 (little endian)"),
             (b"\xfe\xff\0a", "UTF-16 (big endian)"),
+            (b"\xff\xfe\0\0a\0\0\0", "UTF-32 (little endian)"),
+            (b"\0\0\xfe\xff\0\0\0a", "UTF-32 (big endian)"),
             (b"{\xff}", "byte offset 1"),
         ] {
             let error = Line::row(1).text(bytes, 100).expect_err("it is no text").to_string();
