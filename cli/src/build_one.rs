@@ -62,13 +62,19 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let build = new_build(args, form, dataset.clone(), answers);
     let mut results = Results::open(args, bytes)?;
-    for batch in build.batches(inputs, args.input.limit)? {
-        if let ControlFlow::Break(code) = results.take(batch, build.form(), loaded)? {
-            return Ok(done(code, build.form(), &results.totals.written));
-        }
+    let ended_early =
+        build.batches(inputs, args.input.limit)?.find_map(|batch| match results.take(batch, build.form(), loaded) {
+            Ok(ControlFlow::Continue(())) => None,
+            Ok(ControlFlow::Break(code)) => Some(Ok(code)),
+            Err(error) => Some(Err(error)),
+        });
+    if let Some(ended) = ended_early {
+        results.end_early()?;
+        return ended.map(|code| done(code, build.form(), &results.totals.written));
     }
     results.progress.finish_and_clear();
-    let of_rows = results.totals.remarks.check(dataset.as_deref())?;
+    let of_rows = results.totals.remarks.check(dataset.as_deref());
+    let of_rows = of_rows.or_else(|error| results.end_early().and(Err(error)))?;
     if results.is_empty() {
         return Err(nothing_in(&names, dataset.is_some()));
     }

@@ -47,6 +47,11 @@ impl<'a> Results<'a> {
     ) -> Result<ControlFlow<u8>> {
         self.progress.inc(batch.bytes);
         if self.output.stream(batch.lines())?.is_break() {
+            // Some of its prompts are perhaps read.
+            if let Some(rejects) = &mut self.rejects {
+                let rejected = self.totals.add(batch).rejected;
+                rejected.into_iter().try_for_each(|line| rejects.add(line, &self.progress))?;
+            }
             return Ok(ControlFlow::Break(0));
         }
         for prompt in batch.take_records() {
@@ -75,6 +80,15 @@ impl<'a> Results<'a> {
     /// Whether there was no row at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.totals.written.prompts + self.rejects.as_ref().map_or(0, |rejects| rejects.count) == 0
+    }
+
+    /// Ends a build before its input ends. The rejects are kept if the prompts before them are.
+    pub(crate) fn end_early(&mut self) -> Result<()> {
+        self.progress.finish_and_clear();
+        match self.rejects.take().filter(|_| self.output.keeps_its_beginning()) {
+            Some(rejects) => rejects.finish(true),
+            None => Ok(()),
+        }
     }
 
     /// Makes the output final.

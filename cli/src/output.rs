@@ -90,6 +90,11 @@ impl Output {
         written.map_err(|error| if matches!(error.kind(), ErrorKind::Io(_)) { error.at(self.name()) } else { error })
     }
 
+    /// Whether what was written stays, even if nothing more comes.
+    pub(crate) fn keeps_its_beginning(&self) -> bool {
+        matches!(self, Self::Stdout(_) | Self::Direct(..))
+    }
+
     /// Makes what was written final.
     pub(crate) fn finish(self) -> Result<()> {
         let name = self.name();
@@ -133,8 +138,11 @@ fn copied(write: impl FnOnce(&mut File) -> Result<()>, out: &mut impl Write) -> 
     let mut file = tempfile::tempfile()?;
     write(&mut file)?;
     file.rewind()?;
-    io::copy(&mut file, out)?;
-    Ok(())
+    match io::copy(&mut file, out) {
+        // The reader has closed the pipe.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        copied => Ok(copied.map(drop)?),
+    }
 }
 
 /// Whether output to this path is a file, and neither a device nor a pipe that is there.

@@ -63,6 +63,9 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
             rejects.add(line, &ProgressBar::hidden())?;
         }
         if let Some(error) = batch.error {
+            if let Some(rejects) = rejects.filter(|_| output.keeps_its_beginning()) {
+                rejects.finish(true)?;
+            }
             return Err(error);
         }
     }

@@ -13,6 +13,8 @@ pub(crate) fn tests() -> Tests {
         an_empty_pipe_is_the_demo_only_where_nothing_is_named,
         the_same_output_whatever_the_threads,
         a_closed_pipe_ends_quietly,
+        a_closed_pipe_of_files_ends_quietly,
+        a_closed_pipe_leaves_the_rejects,
         results_come_while_input_is_still_open,
         a_slow_pipe_gives_each_result_before_the_next_line,
         a_killed_run_leaves_no_output,
@@ -21,6 +23,18 @@ pub(crate) fn tests() -> Tests {
         memory_does_not_grow_with_a_file
     ]
 }
+
+/// Formats that are written when all prompts are there.
+const FILE_FORMS: &[&str] = &[
+    #[cfg(feature = "arrays")]
+    "npz",
+    #[cfg(feature = "arrays")]
+    "safetensors",
+    #[cfg(feature = "arrow")]
+    "arrow",
+    #[cfg(feature = "arrow")]
+    "parquet",
+];
 
 fn metatok(args: &[&str]) -> Command {
     program::metatok(Path::new("."), args)
@@ -105,6 +119,41 @@ fn a_closed_pipe_ends_quietly() {
     assert!(first.starts_with("{\"id\":0,"));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
+}
+
+fn a_closed_pipe_of_files_ends_quietly() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let input = folder.path().join("in.jsonl");
+    write_conversations(&input, 2_000, false);
+    for form in FILE_FORMS {
+        let args = ["build", "-m", "demo", "-q", "--format", form, &input.to_string_lossy()];
+        let mut child = metatok(&args).spawn().expect("the program starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the program ends");
+        assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""), "{form}");
+    }
+}
+
+fn a_closed_pipe_leaves_the_rejects() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let (input, rejects) = (folder.path().join("in.jsonl"), folder.path().join("rejects"));
+    write_conversations(&input, 20_000, true);
+    let (input, rejects_arg) = (input.to_string_lossy(), rejects.to_string_lossy());
+    let args = ["build", "-m", "demo", "-q", "--on-error", "reject", "--rejects", &rejects_arg, &input];
+    let mut child = metatok(&args).spawn().expect("the program starts");
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut line = String::new();
+    for _ in 0..1_000 {
+        line.clear();
+        stdout.read_line(&mut line).expect("there is a line");
+    }
+    drop(stdout);
+    let output = child.wait_with_output().expect("the program ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let rejected = std::fs::read_to_string(&rejects).expect("there are rejects").lines().count();
+    assert!((10..200).contains(&rejected), "{rejected}");
+    assert!(stderr.contains(&format!("metatok: {rejected} rows rejected")), "{stderr}");
 }
 
 fn results_come_while_input_is_still_open() {
@@ -236,17 +285,7 @@ fn memory_does_not_grow_with_a_file() {
     let said = "What goes around the Earth at night and by day? ".repeat(8);
     let line = format!("{{\"messages\": [{{\"role\": \"user\", \"content\": \"{said}\"}}]}}\n");
     std::fs::write(&input, line.repeat(120_000)).expect("the file can be written");
-    let forms: &[&str] = &[
-        #[cfg(feature = "arrays")]
-        "npz",
-        #[cfg(feature = "arrays")]
-        "safetensors",
-        #[cfg(feature = "arrow")]
-        "arrow",
-        #[cfg(feature = "arrow")]
-        "parquet",
-    ];
-    for form in forms {
+    for form in FILE_FORMS {
         let (input, output) = (input.to_string_lossy(), output.to_string_lossy());
         let mut child = metatok(&["build", "-m", "demo", "-q", "--format", form, "-o", &output, &input])
             .spawn()
