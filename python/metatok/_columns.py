@@ -16,6 +16,17 @@ def companions(names: Iterable[str], column: str) -> list[str]:
     return [name for name in names if name in known]
 
 
+#: The column with the number of tokens that the answer of a row may have.
+MAX_OUT_LEN = "max_out_len"
+
+
+def _more(names: Iterable[str], column: str) -> list[str]:
+    """Of a table's columns those that a record has beside its conversation."""
+    names = list(names)
+    limits = [MAX_OUT_LEN] if MAX_OUT_LEN in names and column != MAX_OUT_LEN else []
+    return [*companions(names, column), *limits]
+
+
 def columns_of(rows: Any, column: str) -> Mapping[str, Any]:
     """The columns of a batch of rows that say something of its conversations: lists, or what libraries have in place of them.
 
@@ -32,7 +43,7 @@ def columns_of(rows: Any, column: str) -> Mapping[str, Any]:
     if isinstance(rows, Mapping):
         return rows
     # A column of pandas is an iterable of Python's values, those of the others are not.
-    return {name: _listed(rows[name]) for name in (column, *companions(names, column))}
+    return {name: _listed(rows[name]) for name in (column, *_more(names, column))}
 
 
 def _listed(column: Any) -> Any:
@@ -77,7 +88,7 @@ def conversations(rows: Mapping[str, Any], column: str) -> Iterable[object]:
         TypeError: if the column is the one conversation of a row.
     """
     said = _batched(rows[column], column)
-    more = {name: list(several(rows[name])) for name in companions(rows, column)}
+    more = {name: list(several(rows[name])) for name in _more(rows, column)}
     more = {name: values for name, values in more.items() if any(value is not None for value in values)}
     if not more:
         return said
@@ -89,7 +100,7 @@ class _Kind:
     """What records of a column of texts, or of lists, are made of."""
 
     def __init__(self, column: str, is_text: bool, more: Mapping[str, list[Any]]) -> None:
-        known = _metatok.companions(column, is_text)
+        known = [*_metatok.companions(column, is_text), MAX_OUT_LEN]
         self._more = {name: values for name, values in more.items() if name in known}
         self._key = _metatok.conversation_key(column, is_text)
 

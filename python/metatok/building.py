@@ -294,9 +294,10 @@ class _Map:
 
         Args:
             rows: The batch, or its one column with ``input_columns``.
-            others: The numbers of its rows and of the process, with ``with_indices`` and ``with_rank``.
+            others: The numbers of its rows and of the process, with ``with_indices`` and ``with_rank``; the only process has
+                none.
         """
-        if columns := [other for other in others if not isinstance(other, int) and not _are_numbers(other)]:
+        if columns := [other for other in others if not isinstance(other, (int, type(None))) and not _are_numbers(other)]:
             what = f"map() was given {len(columns) + 1} columns without their names"
             raise TypeError(f"{what}; leave out input_columns, or name only {self.column!r} there: others are found by their names")
         if not isinstance(rows, Mapping) and not hasattr(rows, "columns"):

@@ -62,8 +62,8 @@ class Dialogue:
         self._core = _core or _metatok.Dialogue(builder._core, chat, limits, headroom, strip_thoughts)
         self.prefix_tokens, self.prefix_break, self.dropped = 0, None, []
 
-    def push(self, role: str | Mapping[str, Any], content: str | None = None) -> None:
-        """Adds a message: a role and a content, or a dict with both."""
+    def push(self, role: str | Mapping[str, Any], content: str | Sequence[Mapping[str, Any]] | None = None) -> None:
+        """Adds a message: a role and a content, which is a text or a list of parts, or a dict with both."""
         self._core.push({"role": role, "content": content} if isinstance(role, str) else role)
 
     def pop(self) -> dict[str, Any] | None:

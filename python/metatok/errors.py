@@ -55,10 +55,10 @@ class MetatokError(ValueError):
         place: dict[str, str | int] = {"conversation": number, **self.place}
         return type(self)(f"conversation {number}: {self}", self.kind, self.fault, place, self.way_out)
 
-    def _at_row(self, number: int) -> MetatokError:
-        """The same error, of this row of a dataset, counted from 1."""
+    def _at_row(self, number: int, row: str) -> MetatokError:
+        """The same error, of this row of a dataset, counted from 1, with what it is called."""
         place: dict[str, str | int] = {"line": number, **self.place}
-        return type(self)(f"row {number}: {self}", self.kind, self.fault, place, self.way_out)
+        return type(self)(f"{row}: {self}", self.kind, self.fault, place, self.way_out)
 
     def _of_row(self, id: str | int) -> MetatokError:
         """The same error, of the row with this id of a table."""

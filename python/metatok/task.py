@@ -56,7 +56,7 @@ class Task:
             options["train"] = os.fspath(train)
         elif train is not None:
             examples = enumerate(several(train, "rows", "prompts()"), 1)
-            rows = "".join(_json.text(row, f"train: row {number}") + "\n" for number, row in examples)
+            rows = "".join(_metatok.row_json(row, number, "train") + "\n" for number, row in examples)
         self._open(builder, _Made(path, text, rows, options))
 
     def _open(self, builder: PromptBuilder, of: _Made) -> None:

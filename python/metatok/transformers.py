@@ -99,5 +99,7 @@ def of_inputs(model: Any, builder: PromptBuilder, inputs: dict[str, Any], **kwar
     if builder.stop.strings:
         inputs["stopping_criteria"] = [StopCriteria(builder, length)]
     with torch.inference_mode():
-        rows = model.generate(**{**inputs, **kwargs})
+        generated = model.generate(**{**inputs, **kwargs})
+    # With `return_dict_in_generate` it has more than the ids.
+    rows = getattr(generated, "sequences", generated)
     return [row[length:].tolist() for row in rows]

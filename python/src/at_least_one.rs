@@ -25,6 +25,8 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
         let py = object.py();
         let number =
             object.extract::<usize>().or_else(|error: PyErr| match error.is_instance_of::<PyOverflowError>(py) {
+                // There are no more cores than that.
+                true if object.gt(0)? => Ok(usize::MAX),
                 true => Err(too_small("threads", object.str()?)).or_raise(py),
                 false => Err(PyTypeError::new_err(format!("threads must be a whole number, not {}", object.repr()?))),
             })?;

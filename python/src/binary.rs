@@ -8,7 +8,10 @@ use arrow_array::cast::AsArray;
 use arrow_json::writer::{Encoder, EncoderFactory, EncoderOptions, NullableEncoder};
 use arrow_schema::{ArrowError, DataType, FieldRef};
 
-/// Writes binary values as text, and remembers one that is none.
+use crate::as_in_files;
+
+/// Writes binary values as text, and remembers one that is none. What a file has in another way than Arrow's JSON is written
+/// as in a file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BinaryAsText {
     is_wrong: Arc<AtomicBool>,
@@ -35,7 +38,7 @@ impl EncoderFactory for BinaryAsText {
             kind @ DataType::FixedSizeBinary(_) => {
                 return Err(ArrowError::NotYetImplemented(format!("{kind} is neither text nor JSON")));
             }
-            _ => return Ok(None),
+            _ => return Ok(as_in_files::encoder(array)),
         };
         let encoder = Text { value, is_wrong: Arc::clone(&self.is_wrong) };
         Ok(Some(NullableEncoder::new(Box::new(encoder), array.nulls().cloned())))

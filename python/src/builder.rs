@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use crate::at_least_one::{Threads, at_least_one};
 use crate::conversation::{Reader, Said, conversation};
 use crate::error::OrRaise;
-use crate::json::to_json;
+use crate::json::options_to_json;
 use crate::many::{build_many, of_objects};
 use crate::objects::data;
 use crate::padded::{padded, padded_labels};
@@ -80,12 +80,17 @@ impl Builder {
             (None, Some(tokenizer)) => Some(tokenizer.extract()?),
             _ => None,
         };
-        let template_kwargs = match template_kwargs.map(to_json).transpose()? {
-            Some(serde_json::Value::Object(kwargs)) => Some(kwargs),
+        let template_kwargs = match template_kwargs.map(options_to_json).transpose()? {
+            Some(serde_json::Value::Object(mut kwargs)) => {
+                kwargs.sort_keys();
+                Some(kwargs)
+            }
             Some(_) => return Err(PyTypeError::new_err("template_kwargs must be a dict")),
             None => None,
         };
-        let options = to_json(options)?;
+        let mut options = options_to_json(options)?;
+        // Builders with the same options are pickled in the same way, so that caches know them again.
+        options.as_object_mut().into_iter().for_each(serde_json::Map::sort_keys);
         let model = match model_text {
             Some(text) => Some(Model::parse("meta_template.json", text.as_bytes()).or_raise(py)?),
             None => model.map(Model::load).transpose().or_raise(py)?,
@@ -363,7 +368,7 @@ impl Builder {
 /// A budget of a dict.
 pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
     let py = budget.py();
-    let budget: ContextBudget = read_options(&to_json(budget)?).or_raise(py)?;
+    let budget: ContextBudget = read_options(&options_to_json(budget)?).or_raise(py)?;
     budget.check_room().or_raise(py)?;
     Ok(budget)
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::builder::{Builder, budget_of};
 use crate::error::{OrRaise, warn};
-use crate::json::to_json;
+use crate::json::{options_to_json, to_json};
 use crate::objects::data;
 use crate::prompt::{Built, Prompt, known};
 
@@ -36,7 +36,7 @@ impl Dialogue {
         headroom: usize,
         strip_thoughts: bool,
     ) -> PyResult<Self> {
-        let chat: Chat = read_options(&to_json(chat)?).or_raise(chat.py())?;
+        let chat: Chat = read_options(&options_to_json(chat)?).or_raise(chat.py())?;
         let mut dialogue = builder.shared.builder.dialogue().headroom(headroom).strip_thoughts(strip_thoughts);
         dialogue = dialogue.chat_template_kwargs(chat.chat_template_kwargs);
         if let Some(tools) = chat.tools {

@@ -23,6 +23,14 @@ pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(object, 0).map_err(|failed| failed.raise(object.py()))
 }
 
+/// The same for what is no conversation: options, and what a whole dialogue shares.
+///
+/// # Errors
+/// `UsageError` in place of `InputError`.
+pub(crate) fn options_to_json(options: &Bound<'_, PyAny>) -> PyResult<Value> {
+    value(options, 0).map_err(|failed| failed.of_options().raise(options.py()))
+}
+
 /// The same for a record or a row: an object with keys, of which only some are read. Other keys are null, and what pandas has
 /// in place of a missing value is `missing`, or its key is left out. None if it is no such object.
 ///
@@ -102,6 +110,17 @@ impl From<PyErr> for Failed {
 impl Failed {
     fn within(self, step: &str) -> Self {
         Self { path: format!("{step}{}", self.path), ..self }
+    }
+
+    fn of_options(self) -> Self {
+        let why = match self.why {
+            Why::Error(error) => match error.kind() {
+                ErrorKind::Conversation(what) => Why::Error(ErrorKind::Usage(what.clone()).into()),
+                _ => Why::Error(error),
+            },
+            why => why,
+        };
+        Self { why, ..self }
     }
 
     fn raise(self, py: Python<'_>) -> PyErr {

@@ -3,6 +3,7 @@
 
 mod answers;
 mod arrow;
+mod as_in_files;
 mod at_least_one;
 mod binary;
 mod builder;
@@ -51,7 +52,7 @@ mod _metatok {
     #[pymodule_export]
     use super::requests::{check_sampling, requests};
     #[pymodule_export]
-    use super::task::Task;
+    use super::task::{Task, row_json};
     #[pymodule_export]
     use super::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -47,7 +47,7 @@ pub(crate) fn of_objects<'a>(
 /// the first one, for errors. The conversations are made on this thread.
 ///
 /// # Errors
-/// That of the first conversation that fails; what making them raises; `KeyboardInterrupt`.
+/// That of the first conversation that fails, or cannot be made; `KeyboardInterrupt`.
 pub(crate) fn build_many<C: Send + Sync, T: Send>(
     py: Python<'_>,
     conversations: impl Iterator<Item = PyResult<C>>,
@@ -56,11 +56,11 @@ pub(crate) fn build_many<C: Send + Sync, T: Send>(
     threads: Option<Threads>,
     build: impl Fn(&mut Session, &C) -> Result<T> + Sync,
 ) -> PyResult<Vec<T>> {
-    let mut chunks = Chunks { conversations, py, next: start };
+    let mut chunks = Chunks { conversations, py, next: start, failed: None };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.map_or(cores, |threads| threads.get().get().min(cores));
     let work = Work { shared, build: &build, failed: AtomicUsize::new(usize::MAX) };
-    let Some(first) = chunks.read()? else { return Ok(Vec::new()) };
+    let Some(first) = chunks.read() else { return chunks.failed.map_or(Ok(Vec::new()), Err) };
     if threads == 1 || first.1.len() < CHUNK {
         return work.alone(py, first, &mut chunks);
     }
@@ -96,7 +96,7 @@ pub(crate) fn build_many<C: Send + Sync, T: Send>(
     for (_, built) in results {
         all.extend(built.map_err(|error| exception(py, &error))?);
     }
-    Ok(all)
+    chunks.failed.map_or(Ok(all), Err)
 }
 
 /// Conversations, made chunk by chunk.
@@ -104,18 +104,26 @@ struct Chunks<'py, I> {
     conversations: I,
     py: Python<'py>,
     next: usize,
+    /// Why the next one cannot be made. Those before it may fail first.
+    failed: Option<PyErr>,
 }
 
 impl<C, I: Iterator<Item = PyResult<C>>> Chunks<'_, I> {
-    fn read(&mut self) -> PyResult<Option<Chunk<C>>> {
+    /// The next chunk; none at the end, or where one cannot be made.
+    fn read(&mut self) -> Option<Chunk<C>> {
         let first = self.next;
         let mut chunk = Vec::with_capacity(CHUNK);
-        while chunk.len() < CHUNK {
-            let Some(said) = self.conversations.next() else { break };
-            chunk.push(said.map_err(|error| at(self.py, error, self.next))?);
-            self.next += 1;
+        while chunk.len() < CHUNK && self.failed.is_none() {
+            match self.conversations.next() {
+                Some(Ok(said)) => {
+                    chunk.push(said);
+                    self.next += 1;
+                }
+                Some(Err(error)) => self.failed = Some(at(self.py, error, self.next)),
+                None => break,
+            }
         }
-        Ok(Some((first, chunk)).filter(|(_, chunk)| !chunk.is_empty()))
+        Some((first, chunk)).filter(|(_, chunk)| !chunk.is_empty())
     }
 }
 
@@ -156,9 +164,10 @@ impl<C: Send + Sync, T: Send> Work<'_, C, T> {
             let built = py.detach(|| self.build(&mut session, &chunk));
             all.extend(built.map_err(|error| exception(py, &error))?);
             py.check_signals()?;
-            match chunks.read()? {
-                Some(next) => chunk = next,
-                None => return Ok(all),
+            match (chunks.read(), chunks.failed.take()) {
+                (Some(next), failed) => (chunk, chunks.failed) = (next, failed),
+                (None, Some(error)) => return Err(error),
+                (None, None) => return Ok(all),
             }
         }
     }
@@ -177,7 +186,7 @@ impl<C: Send + Sync, T: Send> Work<'_, C, T> {
                 let _ = py.detach(|| to_work.send(chunk));
                 py.check_signals()?;
             }
-            match chunks.read()? {
+            match chunks.read() {
                 Some(next) if self.failed.load(Ordering::Relaxed) == usize::MAX => chunk = next,
                 _ => return Ok(()),
             }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::at_least_one::Threads;
 use crate::builder::Builder;
 use crate::error::OrRaise;
-use crate::json::to_json;
+use crate::json::options_to_json;
 use crate::prompt::Prompt;
 
 /// The requests of conversations, each as the JSON of its line. Records without an id have their numbers.
@@ -30,7 +30,7 @@ pub(crate) fn requests(
     threads: Option<Threads>,
     budget: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<String>> {
-    let request = match to_json(sampling)? {
+    let request = match options_to_json(sampling)? {
         Value::Object(keys) => options(keys, max_out_len).or_raise(py)?,
         _ => RequestOptions::default(),
     };
@@ -58,7 +58,7 @@ pub(crate) fn requests(
 /// Checks how answers are to be sampled.
 #[pyfunction]
 pub(crate) fn check_sampling(py: Python<'_>, sampling: &Bound<'_, PyAny>) -> PyResult<()> {
-    match to_json(sampling)? {
+    match options_to_json(sampling)? {
         Value::Object(keys) => options(keys, None).map(drop).or_raise(py),
         _ => Ok(()),
     }

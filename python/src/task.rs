@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use crate::at_least_one::Threads;
 use crate::builder::Builder;
 use crate::error::{OrRaise, warn};
-use crate::json::{keys_to_json, to_json};
+use crate::json::{keys_to_json, options_to_json};
 use crate::objects::{data, to_python};
 use crate::setting_name::setting_name;
 
@@ -87,7 +87,7 @@ impl Task {
         text: Option<String>,
         options: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let given: Given = read_options(&to_json(options)?).or_raise(py)?;
+        let given: Given = read_options(&options_to_json(options)?).or_raise(py)?;
         let options = given.options().or_raise(py)?;
         py.detach(|| Self::of(builder, path.as_deref(), text.as_deref(), &options)).or_raise(py)
     }
@@ -103,7 +103,8 @@ impl Task {
         rows: &Bound<'py, PyAny>,
         threads: Option<Threads>,
     ) -> PyResult<Vec<TaskPrompt<'py>>> {
-        let rows = rows.try_iter()?.enumerate().map(|(i, row)| of_row(&row?, i + 1)).collect::<PyResult<Vec<_>>>()?;
+        let rows = rows.try_iter()?.zip(1..).map(|(row, number)| of_row(&row?, number, &format!("row {number}")));
+        let rows = rows.collect::<PyResult<Vec<_>>>()?;
         let mut batches = py.detach(|| self.batches(&rows, threads)).or_raise(py)?;
         let (mut prompts, mut totals, mut warnings) = (Vec::new(), BuildTotals::default(), Vec::new());
         while let Some(batch) = py.detach(|| batches.next()) {
@@ -199,17 +200,25 @@ impl Task {
     }
 }
 
-/// A row, which has this number.
-fn of_row(row: &Bound<'_, PyAny>, number: usize) -> PyResult<Value> {
+/// A row as one line of JSON, which has this number among the rows of an argument.
+#[pyfunction]
+pub(crate) fn row_json(row: &Bound<'_, PyAny>, number: usize, argument: &str) -> PyResult<String> {
+    of_row(row, number, &format!("{argument}: row {number}")).map(|row| row.to_string())
+}
+
+/// A row, which has this number and is called so.
+fn of_row(row: &Bound<'_, PyAny>, number: usize, name: &str) -> PyResult<Value> {
     let json = keys_to_json(row, Some(Value::Null), |_, _| true).map_err(|error| {
-        match error.value(row.py()).call_method1("_at_row", (number,)) {
+        let value = error.value(row.py());
+        match value.call_method1("_at_row", (number, name)) {
             Ok(error) => PyErr::from_value(error),
+            Err(_) if error.is_instance_of::<PyTypeError>(row.py()) => PyTypeError::new_err(format!("{name}: {value}")),
             Err(_) => error,
         }
     })?;
     match json {
         Some(json) => Ok(json),
-        None => Err(PyTypeError::new_err(format!("row {number} must be a dict, not {}", row.get_type().qualname()?))),
+        None => Err(PyTypeError::new_err(format!("{name} must be a dict, not {}", row.get_type().qualname()?))),
     }
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -80,3 +81,31 @@ def test_pandas(builder: PromptBuilder) -> None:
 def test_a_null_is_no_conversation(builder: PromptBuilder, column: Any) -> None:
     with pytest.raises(metatok.InputError, match="conversation [01]: the row has no conversation, but a null"):
         builder.build_arrow(pa.table({"text": column}), "text")
+
+
+DOCUMENT = "{% for d in documents %}{{ d.x }}|{% endfor %}{{ messages[0].content }}"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "texts"),
+    [
+        ([Decimal("19.90"), Decimal("-0.05")], pa.decimal128(20, 2), ["19.90", "-0.05"]),
+        ([Decimal("0.12345678901234567891")], pa.decimal256(40, 20), ["0.12345678901234567891"]),
+        ([datetime(2024, 5, 1, 9, 30), datetime(2024, 5, 1, 9, 30, 0, 250)], pa.timestamp("us"), ["2024-05-01 09:30:00", "2024-05-01 09:30:00.000250"]),
+        ([1_714_555_800_000_000_001], pa.timestamp("ns", "Europe/Berlin"), ["2024-05-01 09:30:00.000000001"]),
+        ([datetime(9999, 12, 31)], pa.timestamp("s"), ["9999-12-31 00:00:00"]),
+        ([date(2024, 5, 1)], pa.date32(), ["2024-05-01"]),
+        ([time(9, 30), time(9, 30, 1, 5)], pa.time64("us"), ["09:30:00", "09:30:01.000005"]),
+        ([time(23, 59, 59)], pa.time32("s"), ["23:59:59"]),
+        ([timedelta(days=1)], pa.duration("us"), ["86400000000"]),
+        ([1 / 3, 0.5], pa.float32(), ["0.3333333432674408", "0.5"]),
+    ],
+    ids=str,
+)
+def test_values_are_those_of_a_file(values: list[Any], kind: Any, texts: list[str]) -> None:
+    builder = PromptBuilder(tokenizer="demo", chat_template=DOCUMENT)
+    documents = pa.array([[{"x": value}] for value in values], pa.list_(pa.struct([("x", kind)])))
+    messages = [[{"role": "user", "content": "Hi"}]] * len(values)
+    built = pa.table(builder.build_arrow(pa.table({"messages": messages, "documents": documents, "id": pa.array(values, kind)})))
+    assert [builder.tokenizer.decode(ids.as_py()) for ids in built["input_ids"]] == [f"{text}|Hi" for text in texts]
+    assert built["id"].to_pylist() == texts

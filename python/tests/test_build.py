@@ -37,6 +37,16 @@ def test_many_are_the_same_as_one_by_one(builder: PromptBuilder, count: int, thr
     assert [prompt.tolist() for prompt in built] == [builder.build(chat).tolist() for chat in said]
 
 
+@pytest.mark.parametrize("threads", [1, 2, None])
+@pytest.mark.parametrize(("unreadable", "first"), [(20, 3), (39, 3), (3, 3), (2, 2), (70, 3)])
+def test_the_first_that_fails_is_told(builder: PromptBuilder, threads: int | None, unreadable: int, first: int) -> None:
+    said: list[Any] = chats(80)
+    said[3] = [{"role": "tool", "content": "Hm."}]
+    said[unreadable] = 7
+    with pytest.raises((metatok.InputError, TypeError), match=f"conversation {first}\\b"):
+        builder.build_all(said, threads=threads)
+
+
 def test_batches_have_padding_at_their_side(builder: PromptBuilder) -> None:
     said = chats(50)
     ids = [prompt.tolist() for prompt in builder.build_all(said)]

@@ -32,6 +32,7 @@ FIT: dict[str, Any] = {"max_seq_len": 50, "truncation": "left"}
         ({"max_seq_len": 40, "truncation": 3}, TypeError, "truncation must be a name"),
         ({"max_seq_len": 40, "truncation": "centre"}, metatok.UsageError, "truncation"),
         ({"truncation": "left"}, metatok.UsageError, "truncation is 'left', but does nothing without max_seq_len"),
+        ({"max_seq_len": 0}, metatok.UsageError, "a context of 0 tokens has no room for a prompt"),
         ({"max_sequence": 40}, TypeError, "'max_sequence' is not a keyword argument here; limits are max_seq_len"),
     ],
 )
@@ -56,6 +57,10 @@ def test_threads_are_at_least_one(builder: PromptBuilder, threads: Any) -> None:
     error = TypeError if threads == "2" else metatok.UsageError
     with pytest.raises(error, match="threads (is|must be)"):
         builder.build_all([HI], threads=threads)
+
+
+def test_more_threads_than_there_can_be_are_all(builder: PromptBuilder) -> None:
+    assert len(builder.build_all([HI] * 3, threads=10**30)) == 3
 
 
 @pytest.mark.parametrize("what", ["pad_to_multiple_of", "first_row", "max_out_len", "batch_size"])
@@ -153,6 +158,24 @@ def test_a_limit_of_a_row_is_read_as_in_files(builder: PromptBuilder, limits: li
     assert [request["n_predict"] for request in requests] == [7, 9, 9]
 
 
+@pytest.mark.parametrize("of", [dict, "pyarrow", "pandas"])
+def test_map_reads_the_limit_of_a_row(builder: PromptBuilder, of: Any) -> None:
+    chat = [{"role": "user", "content": "a " * 20}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
+    rows: Any = {"messages": [chat, chat], "max_out_len": [40, None]}
+    expected = [
+        builder.build({"messages": chat, "max_out_len": limit}, max_seq_len=60, max_out_len=5, truncation="oldest-turns")
+        for limit in rows["max_out_len"]
+    ]
+    assert len(expected[0]) < len(expected[1])
+    if of is not dict:
+        library = pytest.importorskip(of)
+        rows = (library.table if of == "pyarrow" else library.DataFrame)(rows)
+    mapped = builder.map(max_seq_len=60, max_out_len=5, truncation="oldest-turns")(rows)
+    assert [list(ids) for ids in (mapped["input_ids"].to_pylist() if of == "pyarrow" else mapped["input_ids"])] == [
+        prompt.tolist() for prompt in expected
+    ]
+
+
 @pytest.mark.parametrize("wrong", [-1, 2.5, "x"])
 @pytest.mark.parametrize("chunks", [1, 2])
 def test_a_limit_of_a_row_is_a_number_of_tokens(builder: PromptBuilder, wrong: Any, chunks: int) -> None:
@@ -195,3 +218,17 @@ def test_options_of_a_wrong_type_are_named(options: dict[str, Any], what: str) -
 def test_sampling_of_a_wrong_type_is_named(builder: PromptBuilder, sampling: dict[str, Any], what: str) -> None:
     with pytest.raises(metatok.UsageError, match=what):
         builder.requests([HI], sampling=sampling)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda builder: builder.requests([HI], sampling={"temperature": float("nan")}),
+        lambda builder: engines.sampling(builder, temperature=float("inf")),
+        lambda builder: builder.dialogue(tools=[{"a": float("nan")}]),
+        lambda _: PromptBuilder(tokenizer="demo", chat_template="{{ x }}", template_kwargs={"x": float("nan")}),
+    ],
+)
+def test_a_wrong_option_is_no_wrong_conversation(builder: PromptBuilder, call: Callable[[PromptBuilder], Any]) -> None:
+    with pytest.raises(metatok.UsageError, match="a number must be neither infinite nor NaN"):
+        call(builder)

@@ -35,6 +35,12 @@ def test_a_builder_keeps_its_class(of: Any) -> None:
         assert again.fingerprint == builder.fingerprint
 
 
+def test_the_order_of_options_does_not_matter() -> None:
+    given: dict[str, Any] = {"spans": True, "text": True, "mode": "ppl"}
+    one, other = (PromptBuilder("demo", **dict(items)) for items in (given.items(), reversed(given.items())))
+    assert pickle.dumps(one) == pickle.dumps(other)
+
+
 def test_a_builder_keeps_its_attributes() -> None:
     builder = Named.from_tokenizer("demo")
     builder.note = "mine"  # type: ignore[attr-defined]

@@ -194,6 +194,15 @@ def test_columns_without_names(indices: bool) -> None:
         rows.map(builder.map(), input_columns=["messages", "system"], **given)
 
 
+@pytest.mark.parametrize("indices", [False, True])
+def test_the_only_process_has_no_rank(indices: bool) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    builder = metatok.PromptBuilder("demo")
+    rows = datasets.Dataset.from_list(CHATS)
+    expected = rows.map(builder.map(), batched=True)["input_ids"][:]
+    assert rows.map(builder.map(), batched=True, with_rank=True, with_indices=indices)["input_ids"][:] == expected
+
+
 @pytest.mark.parametrize("of", ["dict", "pyarrow", "pandas", "polars"])
 def test_a_table_is_given_back_with_its_ids(of: str) -> None:
     builder = metatok.PromptBuilder("demo")

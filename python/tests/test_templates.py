@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -197,9 +198,9 @@ def test_datasets_and_examples_may_have_numbers_of_numpy() -> None:
 @pytest.mark.parametrize(
     ("train", "error", "what"),
     [
-        ([{"n": 1}, {"n": float("nan")}], metatok.UsageError, "train: row 2: a number must be neither infinite nor NaN"),
-        ([{"n": {1, 2}}], TypeError, "train: row 1: expected dicts.*not set"),
-        ([{"n": 1}, [2]], metatok.MetatokError, "train: line 2"),
+        ([{"n": 1}, {"n": [float("nan")]}], metatok.InputError, r"train: row 2: n\[0\]: a number must be neither infinite nor NaN"),
+        ([{"n": {1, 2}}], TypeError, "train: row 1: n: expected dicts.*not set"),
+        ([{"n": 1}, [2]], TypeError, "train: row 2 must be a dict, not list"),
         ({"n": 1}, TypeError, "a list of rows"),
     ],
 )
@@ -207,6 +208,11 @@ def test_a_wrong_example_has_its_row(train: Any, error: Any, what: str) -> None:
     with pytest.raises(error, match=what) as caught:
         PromptBuilder("demo").task(DATASET, train=train)
     assert "metatok-" not in str(caught.value)
+
+
+def test_examples_may_have_what_rows_may_have() -> None:
+    task = PromptBuilder("demo").task(DATASET, train=[{"n": Decimal("1.50")}, {"n": float("nan")}], num_fewshot=1)
+    assert task.prompts({"n": 2})[0].text == "1.50\n"
 
 
 def test_options_that_python_has_are_named_as_in_python() -> None:

@@ -86,3 +86,12 @@ def test_prompts_leave_room_for_answers(model: Any) -> None:
     assert len(ids[0]) <= 4
     with pytest.raises(metatok.InputError):
         metatok.transformers.generate(model, builder, long, max_seq_len=550)
+
+
+def test_generate_may_return_more_than_ids(model: Any) -> None:
+    builder = metatok.PromptBuilder("demo")
+    ids, more = (
+        metatok.transformers.generate(model, builder, conversations(), max_new_tokens=8, return_dict_in_generate=asked)
+        for asked in (False, True)
+    )
+    assert [one.token_ids for one in ids] == [one.token_ids for one in more]

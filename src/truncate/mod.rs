@@ -120,6 +120,10 @@ impl ContextBudget {
             return Ok(());
         }
         let Self { max_seq_len, max_out_len, .. } = *self;
+        if max_out_len == 0 {
+            let what = format!("a context of {} has no room for a prompt", counted(max_seq_len, "token"));
+            return Err(ErrorKind::Usage(what).into());
+        }
         let what = format!(
             "an answer of up to {} leaves no room for a prompt in a context of {max_seq_len}",
             counted(max_out_len, "token")
