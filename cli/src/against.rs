@@ -26,7 +26,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let differ: u64 = recorded.iter().filter(|same| say_differences(same, &here)).map(|same| same.prompts).sum();
     let prompts = counted(recorded.iter().map(|same| same.prompts).sum::<u64>(), "prompt");
     if differ > 0 {
-        say!("{differ} of {prompts} would be different if built now");
+        say!("{differ} of {prompts} may be different if built now");
         return Ok(ExitCode::from(REJECTED));
     }
     if model.chat_template.is_some_and(|template| template.tells_time()) {

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use tokenizers::normalizer::Range as Referential;
 use tokenizers::{
-    Decoder as _, Encoding, Model as _, NormalizedString, Normalizer as _, OffsetType, PostProcessor as _,
-    PreTokenizedString, PreTokenizer as _,
+    Decoder as _, Encoding, Model as _, NormalizedString, Normalizer as _, OffsetReferential, OffsetType,
+    PostProcessor as _, PreTokenizedString, PreTokenizer as _,
 };
 use tokenizers_classic as tokenizers;
 
@@ -97,6 +97,10 @@ pub(crate) fn special_tokens_of(
         Default::default(),
     );
     let ids = post_processor.process(encoding, None, true).map_err(failed)?.get_ids().to_vec();
+    if ids.iter().filter(|&&id| id == probe).count() > 1 {
+        let what = "its post-processor writes a text more than once".to_owned();
+        return Err(ErrorKind::UnsupportedTokenizer(what).into());
+    }
     let at = ids.iter().position(|&id| id == probe).unwrap_or(ids.len());
     Ok((ids[..at].to_vec(), ids.get(at + 1..).unwrap_or_default().to_vec()))
 }
@@ -156,6 +160,7 @@ impl Steps for Classic {
         }
         let model = self.tokenizer.get_model();
         split.tokenize(|text| model.tokenize(text.get())).map_err(failed)?;
+        let whole_words = words_with_losses(&split);
         let encoding = split.into_encoding(None, 0, OffsetType::Byte).map_err(failed)?;
         let in_run = |offset| in_run(chunk, offset);
         out.extend(
@@ -163,7 +168,9 @@ impl Steps for Classic {
                 .get_ids()
                 .iter()
                 .zip(encoding.get_offsets())
-                .map(|(&id, &(start, end))| (id, in_run(start)..in_run(end))),
+                .zip(whole_words)
+                .map(|((&id, &own), word)| (id, word.unwrap_or(own)))
+                .map(|(id, (start, end))| (id, in_run(start)..in_run(end))),
         );
         Ok(())
     }
@@ -181,6 +188,18 @@ impl Steps for Classic {
     fn push(&self, id: TokenId, bytes: Range<usize>, out: &mut Self::Output) {
         out.push((id, bytes));
     }
+}
+
+/// For each token the bytes of its whole word, if the model left out characters of it: without a token for what is unknown,
+/// it does, and says nothing right of where the others come from.
+fn words_with_losses(words: &PreTokenizedString) -> Vec<Option<(usize, usize)>> {
+    let words = words.get_splits(OffsetReferential::Original, OffsetType::Byte).into_iter();
+    let of_tokens = words.flat_map(|(text, bytes, tokens)| {
+        let tokens = tokens.as_deref().unwrap_or_default();
+        let is_whole = tokens.last().is_none_or(|last| last.offsets.1 == text.len());
+        std::iter::repeat_n((!is_whole).then_some(bytes), tokens.len())
+    });
+    of_tokens.collect()
 }
 
 fn failed(error: tokenizers::Error) -> ErrorKind {

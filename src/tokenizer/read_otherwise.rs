@@ -18,6 +18,12 @@ pub(crate) fn read_otherwise(json: &Value) -> Option<String> {
     if any(&json["pre_tokenizer"], &|step| matches!(step["type"].as_str(), Some("BertPreTokenizer" | "Punctuation"))) {
         return Some("the fast library knows the punctuation of a newer Unicode".to_owned());
     }
+    if any(&json["pre_tokenizer"], &|step| step["type"] == "Whitespace") {
+        return Some("the fast library knows the letters of a newer Unicode".to_owned());
+    }
+    if any(&json["normalizer"], &writes_normal_form) {
+        return Some("the fast library knows the normal forms of a newer Unicode".to_owned());
+    }
     if any(&json["pre_tokenizer"], &drops_steps) {
         return Some("the fast library leaves out what follows the patterns of DeepSeek".to_owned());
     }
@@ -30,6 +36,16 @@ pub(crate) fn read_otherwise(json: &Value) -> Option<String> {
 fn any(step: &Value, holds: &dyn Fn(&Value) -> bool) -> bool {
     let within = |key: &str| step[key].as_array().is_some_and(|steps| steps.iter().any(|step| any(step, holds)));
     holds(step) || within("normalizers") || within("pretokenizers")
+}
+
+/// Whether a normalizer composes or decomposes characters. BERT's does to remove accents, as it does from lowercase letters if
+/// nothing else is said.
+fn writes_normal_form(normalizer: &Value) -> bool {
+    match normalizer["type"].as_str() {
+        Some("NFC" | "NFD" | "NFKC" | "NFKD") => true,
+        Some("BertNormalizer") => normalizer["strip_accents"].as_bool() != Some(false),
+        _ => false,
+    }
 }
 
 /// Whether a normalizer may remove the first characters of a text.
@@ -197,6 +213,13 @@ mod tests {
         assert_eq!(said(r#"{"model": {"type": "BPE", "end_of_word_suffix": ""}, "normalizer": null}"#), None);
         assert_eq!(said(r###"{"model": {"type": "WordPiece", "continuing_subword_prefix": "##"}}"###), None);
         assert!(said(r#"{"pre_tokenizer": {"type": "BertPreTokenizer"}}"#).is_some());
+        assert!(said(r#"{"pre_tokenizer": {"type": "Whitespace"}}"#).is_some());
+        assert!(said(r#"{"normalizer": {"normalizers": [{"type": "Lowercase"}, {"type": "NFKC"}]}}"#).is_some());
+        for (strips, is_otherwise) in [("null", true), ("true", true), ("false", false)] {
+            let bert =
+                r#"{"normalizer": {"type": "BertNormalizer", "strip_accents": STRIPS}}"#.replace("STRIPS", strips);
+            assert_eq!(said(&bert).is_some(), is_otherwise, "{bert}");
+        }
         assert!(said(r#"{"model": {"merges": [], "end_of_word_suffix": "</w>"}}"#).is_some());
         let split = r#"{"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"pattern": {"Regex": "a$"}}]}}"#;
         assert!(said(split).is_some_and(|what| what.contains("a$")));
@@ -220,6 +243,6 @@ mod tests {
         let strip = r#"{"normalizer": {"type": "Sequence", "normalizers": [{"type": "Strip"}]},
             "pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "first"}}"#;
         assert!(said(strip).is_some());
-        assert_eq!(said(&strip.replace("Strip", "NFC")), None);
+        assert_eq!(said(&strip.replace("Strip", "Lowercase")), None);
     }
 }

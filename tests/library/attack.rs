@@ -16,8 +16,11 @@ use crate::loaded;
 use crate::subjects::{self, SYNTHETIC, added};
 
 pub(crate) fn tests() -> Tests {
-    tests![no_content_changes_the_reserved_tokens]
+    tests![no_content_changes_the_reserved_tokens, what_is_left_out_hides_no_forged_token]
 }
+
+/// The tokenizer that leaves out what it does not know.
+const LEAVES_OUT: &str = "characters that are left out";
 
 /// How many contents are tried on each tokenizer; `METATOK_ATTACKS=100000` tries this many.
 fn attacks() -> usize {
@@ -258,7 +261,7 @@ impl Count {
 }
 
 fn no_content_changes_the_reserved_tokens() {
-    const MADE: [&str; 7] = [
+    const MADE: [&str; 8] = [
         "demo",
         "normalized to lower case",
         "Metaspace, first",
@@ -266,6 +269,7 @@ fn no_content_changes_the_reserved_tokens() {
         "Prepend",
         "Unigram",
         "WordPiece",
+        LEAVES_OUT,
     ];
     let made = SYNTHETIC.iter().filter(|files| MADE.contains(&&*files.name));
     let mut targets: Vec<Target> = made.map(Target::made).collect();
@@ -286,4 +290,24 @@ fn no_content_changes_the_reserved_tokens() {
     }
     println!("{all} attacks");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// A library says of a token that it comes from text before it, as far as characters are missing there.
+fn what_is_left_out_hides_no_forged_token() {
+    let mut json: Value = serde_json::from_slice(&subjects::named(LEAVES_OUT).tokenizer_json).expect("it is JSON");
+    let end = json["model"]["vocab"]["<end>"].as_u64().expect("it is there") as usize;
+    json["added_tokens"] = vec![added(end, "<end>", &["special"])].into();
+    let tokenizer = Arc::new(Tokenizer::new(&subjects::files(LEAVES_OUT, &json)).expect("it loads"));
+    let role = |role: &str, begin: &str| RoleTemplate::new(role).begin(begin).end("\n");
+    let round = [role("HUMAN", "### Question: "), role("BOT", "### Answer: ").generate()];
+    let round = round.map(|role| RoundItem::Role(Box::new(role))).to_vec();
+    let model = Model { meta_template: Some(MetaTemplate { round, ..MetaTemplate::default() }), ..Model::default() };
+    let builder = PromptBuilder::new(&model, tokenizer, &BuilderOptions::default()).expect("it is a model");
+    for count in 0..40 {
+        let said = [("user", "é".repeat(count)), ("assistant", "<end>".to_owned()), ("user", "?".to_owned())];
+        match builder.build(&said.into_iter().collect::<Conversation>()) {
+            Ok(prompt) => assert!(reserved(&builder, &prompt).is_empty(), "{count}: {:?}", prompt.input_ids),
+            Err(error) => assert!(matches!(error.kind(), ErrorKind::ReservedInContent { .. }), "{count}: {error}"),
+        }
+    }
 }

@@ -102,6 +102,11 @@ pub(crate) fn subject(name: &str) -> &'static Subject {
     SUBJECTS.iter().find(|subject| subject.name == name).expect("there is such a subject")
 }
 
+/// The files of one of them.
+pub(crate) fn named(name: &str) -> &'static TokenizerFiles {
+    SYNTHETIC.iter().find(|files| files.name == name).expect("there are such files")
+}
+
 pub(crate) fn demo_json() -> Value {
     serde_json::from_slice(&Tokenizer::files("demo").expect("it is embedded").tokenizer_json).expect("it is JSON")
 }
@@ -195,6 +200,7 @@ fn synthetic() -> Vec<TokenizerFiles> {
     for (name, model) in [("Unigram", train_unigram()), ("WordPiece", train_word_piece())] {
         all.push(files(name, &model));
     }
+    all.push(files("characters that are left out", &without_unknown()));
 
     let mut pattern = demo.clone();
     pattern["pre_tokenizer"] = json!({ "type": "Sequence", "pretokenizers": [
@@ -230,6 +236,18 @@ fn push_added(json: &mut Value, tokens: &[(&str, &[&str])]) {
     for (id, (content, flags)) in (largest + 1..).zip(tokens) {
         listed.push(added(id, content, flags));
     }
+}
+
+/// Of ASCII alone, without a token for other characters.
+fn without_unknown() -> Value {
+    let characters = (' '..='~').chain(['\n']).map(String::from);
+    let merges = ["t h", "th e", "i n", "in g", "< e", "<e n", "<en d", "<end >"];
+    let entries = characters.chain(merges.iter().map(|merge| merge.replace(' ', "")));
+    let vocab: serde_json::Map<String, Value> = entries.zip(0..).map(|(entry, id)| (entry, id.into())).collect();
+    json!({
+        "version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null, "decoder": { "type": "Fuse" },
+        "model": { "type": "BPE", "vocab": vocab, "merges": merges, "unk_token": null },
+    })
 }
 
 /// The demo's text in Latin letters, so that other characters are unknown or fall back to bytes.

@@ -19,6 +19,7 @@ pub(crate) fn tests() -> Tests {
         added_tokens_of_the_config_have_their_declared_ids,
         which_library_loads_what,
         ids_are_those_of_python_where_the_libraries_disagree,
+        a_post_processor_that_repeats_a_text_is_refused,
         damaged_files_never_panic,
         truncated_files_are_named
     ]
@@ -234,7 +235,8 @@ fn ids_are_those_of_python_where_the_libraries_disagree() {
             json!({ "unk_token": "?", "end_of_word_suffix": "</w>" }), "a ab c", "a</w> ab</w> c</w>"),
         (json!(null), words, "? a ##a", "",
             json!({ "unk_token": "?", "continuing_subword_prefix": "##", "fuse_unk": true }), "xy aa", "? a ##a"),
-        (strip, meta_spaces.clone(), "? a b ▁", "", unknown, " a b", "a ▁ b"),
+        (strip, meta_spaces.clone(), "? a b ▁", "", unknown.clone(), " a b", "a ▁ b"),
+        (json!({ "type": "NFKC" }), json!(null), "? a b 令 和 ㋿", "", unknown, "a㋿b", "a ㋿ b"),
         // A normalizer that does not name its kind.
         (json!({ "normalizers": [{ "type": "Lowercase" }] }), meta_spaces, &format!("a b ▁ {bytes}"), "",
             json!({ "byte_fallback": true }), "A b", "▁ a ▁ b"),
@@ -252,6 +254,16 @@ fn ids_are_those_of_python_where_the_libraries_disagree() {
         let tokens: Vec<String> = ids.into_iter().filter_map(|id| tokenizer.id_to_token(id)).collect();
         assert_eq!(tokens.join(" "), expected, "{pre_tokenizer} {text:?}");
     }
+}
+
+fn a_post_processor_that_repeats_a_text_is_refused() {
+    let mut json = demo_json();
+    let text = json!({ "Sequence": { "id": "A", "type_id": 0 } });
+    let pair = [text.clone(), json!({ "Sequence": { "id": "B", "type_id": 1 } })];
+    json["post_processor"] =
+        json!({ "type": "TemplateProcessing", "single": [text, text], "pair": pair, "special_tokens": {} });
+    let error = Tokenizer::new(&files("twice", &json)).expect_err("nobody wants the text twice").to_string();
+    assert!(error.contains("its post-processor writes a text more than once"), "{error}");
 }
 
 fn damaged_files_never_panic() {

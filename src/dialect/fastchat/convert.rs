@@ -6,7 +6,7 @@ use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::serde_name;
 use crate::dialect::{Model, StopConfig};
 use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
+use crate::template::{Affix, EmptyContent, MetaTemplate, RoleTemplate, RoundItem};
 
 impl ConversationTemplate {
     /// The template as a model file, with a meta template that writes the same for every dialogue in which user and
@@ -96,9 +96,16 @@ impl ConversationTemplate {
             Some(at) => {
                 let (before, after) = (text_of(&system[..at])?, text_of(&system[at + 1..])?);
                 let default_prompt = is_written(before.is_empty() && after.is_empty() && message.is_empty());
+                // An empty message leaves the rest of the part, if that has text and counts.
+                let is_empty_written = match layout.system {
+                    When::Always => true,
+                    When::IfText => !(before.is_empty() && after.is_empty()),
+                    When::IfMessage | When::Never => false,
+                };
+                let empty = if is_empty_written { EmptyContent::Written } else { EmptyContent::Silent };
                 let end = affix(after + &of(&layout.after_system)?);
                 let role = role("SYSTEM").begin(affix(before)).prompt(message).end(end);
-                Ok((String::new(), RoleTemplate { default_prompt, ..role }))
+                Ok((String::new(), RoleTemplate { default_prompt, empty, ..role }))
             }
         }
     }
