@@ -51,6 +51,12 @@ pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) static JOINED: LazyLock<Regex> =
     LazyLock::new(|| insensitive(r"\b(?:and|or|nor|both|because)\b|[和、或]|其中|因为"));
 
+/// Another label directly before: what follows is the text of its option, as in `(B) A decrease in demand`.
+pub(super) static OPTION_NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    let apart = r"(?:[)\]）】*:：.]+ *|\*\* *| +[-–—] +)";
+    Regex::new(&format!(r"(?:^|[^\p{{L}}\p{{N}}])\p{{Lu}}{apart}(?:\*\* *)?$")).expect("it is a regular expression")
+});
+
 /// Before a label that is a unit: a number, a degree sign.
 pub(super) static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
     let between = r"(?:[ \u{a0}~^{}$]|\\(?:circ|text|mathrm|rm|,|;|:|!| ))*";

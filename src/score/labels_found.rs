@@ -1,6 +1,6 @@
 //! The labels that a text names, and what the words beside each say of it.
 
-use crate::score::label_words::{ANNOUNCED, DENIED, DOUBTED, MEASURED, NAMED, REJECTED};
+use crate::score::label_words::{ANNOUNCED, DENIED, DOUBTED, MEASURED, NAMED, OPTION_NAMED, REJECTED};
 
 /// How many characters before a label say something about it.
 const NEAR: usize = 200;
@@ -36,17 +36,21 @@ impl Found<'_> {
     }
 }
 
-/// All labels in a text, without those that are called wrong, units such as `3 A`, and the pronoun.
+/// All labels in a text, without those that are called wrong, units such as `3 A`, and the pronoun and the article.
 pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     let mut found = standing_alone(text, labels);
-    let all = found.clone();
+    // What begins lines or sentences so far.
+    let mut items: Vec<(char, &str)> = Vec::new();
     found.retain(|one| {
         let (before, after) = (near(text, one), &text[one.end()..]);
         let is_pronoun = one.label == "I" && is_word(text, one);
+        let is_article = one.label == "A" && is_before_word(text, one) && OPTION_NAMED.is_match(before);
         let is_letter = one.label.len() == 1 && one.label.starts_with(char::is_alphabetic);
-        let follows_item = || sign(text, one).is_some() && listed_with(text, &all, one).any(|other| other.at < one.at);
-        let is_unit = is_letter && MEASURED.is_match(before) && !follows_item();
-        !is_pronoun && !is_unit && !DENIED.is_match(before) && !REJECTED.is_match(after)
+        let item = sign(text, one).map(|sign| (sign, one.label));
+        let is_like = |(sign, label): &(char, &str)| item.is_some_and(|own| own.0 == *sign && own.1 != *label);
+        let is_unit = is_letter && MEASURED.is_match(before) && !items.iter().any(is_like);
+        items.extend(item.filter(|item| begins(text, one) && !items.contains(item)));
+        !is_pronoun && !is_article && !is_unit && !DENIED.is_match(before) && !REJECTED.is_match(after)
     });
     for found in &mut found {
         let before = near(text, found);
@@ -63,6 +67,7 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
 
 /// Whether a label is followed by what is said of it.
 fn is_explained(after: &str) -> bool {
+    let after = after.char_indices().nth(NEAR).map_or(after, |(end, _)| &after[..end]);
     let line =
         after.lines().next().unwrap_or_default().trim_start_matches([')', ']', '）', '*', '_', '"', '”', '\'', '’']);
     let said = line.trim_start();
@@ -118,7 +123,7 @@ fn continues(mut beside: impl Iterator<Item = char>) -> bool {
     next.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c))
 }
 
-fn is_cjk(c: char) -> bool {
+pub(super) fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
 }
 
@@ -135,10 +140,14 @@ pub(super) fn clause(text: &str) -> &str {
 
 /// Whether it is, or may be, the English word: `A whale` and `I think`, and not `A is right` or `the answer is A then`.
 fn is_word(text: &str, found: &Found<'_>) -> bool {
+    is_before_word(text, found) && (found.label == "I" || found.label == "A" && begins(text, found))
+}
+
+/// Whether a word follows it that is not said of a label.
+fn is_before_word(text: &str, found: &Found<'_>) -> bool {
     let next = text[found.end()..].strip_prefix(' ').unwrap_or_default();
     let word = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let is_word = word.starts_with(char::is_lowercase) && AFTER_LABEL.split(' ').all(|other| other != word);
-    is_word && (found.label == "I" || found.label == "A" && begins(text, found))
+    word.starts_with(char::is_lowercase) && AFTER_LABEL.split(' ').all(|other| other != word)
 }
 
 /// Whether a line, a sentence, or what a colon introduces begins with it.
@@ -159,5 +168,6 @@ pub(super) fn listed_with<'f, 'l>(
 
 /// What follows a label on its line.
 pub(super) fn sign(text: &str, found: &Found<'_>) -> Option<char> {
-    text[found.end()..].lines().next().and_then(|rest| rest.trim_start().chars().next())
+    // A text may be one line.
+    text[found.end()..].chars().find(|c| !c.is_whitespace() || *c == '\n').filter(|c| *c != '\n')
 }

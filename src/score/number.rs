@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use crate::score::labels_found::is_cjk;
 use crate::score::next_question::before_next_question;
 
 /// Numbers between commas and points, or more points than a number has.
@@ -112,7 +113,18 @@ fn start_of_last(numbers: &str) -> usize {
 fn is_negative(before: &str) -> bool {
     let is_currency = |c: char| c == '\\' || c.general_category() == GeneralCategory::CurrencySymbol;
     let Some(before) = before.trim_end_matches(is_currency).strip_suffix(MINUSES) else { return false };
-    !before.ends_with(|c: char| c.is_alphanumeric() || c == ')')
+    let mut chars = before.chars().rev();
+    match chars.next() {
+        Some(c) if has_no_spaces(c) => !chars.next().is_some_and(char::is_numeric),
+        Some(c) => !c.is_alphanumeric() && c != ')',
+        None => true,
+    }
+}
+
+/// Whether numbers stand directly after words of this script. But what follows a number is a unit, as in `3月-5月`.
+fn has_no_spaces(c: char) -> bool {
+    let is_thai_or_near = matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
+    is_cjk(c) || is_thai_or_near || matches!(c, '\u{ac00}'..='\u{d7a3}')
 }
 
 #[cfg(test)]
@@ -137,6 +149,13 @@ mod tests {
     fn numbers_are_written_in_one_way() {
         for (text, number) in [
             ("18", "18"),
+            ("答案是-5。", "-5"),
+            ("因此，共有-19,451.88个", "-19451.88"),
+            ("答えは−5です", "-5"),
+            ("답은-5입니다", "-5"),
+            ("คำตอบคือ-5", "-5"),
+            ("3月-5月", "5"),
+            ("第2章-3", "3"),
             ("The answer is 18.", "18"),
             ("#### 1,234,567", "1234567"),
             ("$1,234.50", "1234.5"),

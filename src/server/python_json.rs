@@ -3,9 +3,13 @@
 use crate::error::Result;
 
 /// How Python writes numbers that are not finite. Log-probabilities may be `-Infinity`.
-const NOT_FINITE: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
+const NOT_FINITE: [&str; 3] = ["NaN", MINUS_INFINITY, "Infinity"];
+const MINUS_INFINITY: &str = "-Infinity";
+/// Millions of them have a finite sum.
+const LEAST: &str = "-1e300";
 
-/// Reads JSON; if that fails and there are numbers that are not finite, with null in their place.
+/// Reads JSON; if that fails and there are numbers that are not finite, with null in their place. But `-Infinity` is the
+/// logarithm of a probability of zero: in its place is a number that is less than any other logarithm.
 ///
 /// # Errors
 /// Those of `read`.
@@ -13,13 +17,14 @@ pub(crate) fn without_infinities<T>(json: &str, mut read: impl FnMut(&str) -> Re
     read(json).or_else(|error| with_nulls(json).map_or(Err(error), |json| read(&json)))
 }
 
-/// The JSON with null in place of such numbers; none if it has none.
+/// The JSON with others in place of such numbers; none if it has none.
 fn with_nulls(json: &str) -> Option<String> {
     let (mut written, mut rest) = (String::with_capacity(json.len()), json);
     let (mut is_string, mut is_escaped) = (false, false);
     while let Some(c) = rest.chars().next() {
         let found = NOT_FINITE.iter().find(|number| !is_string && rest.starts_with(**number));
         match found {
+            Some(&MINUS_INFINITY) => written.push_str(LEAST),
             Some(_) => written.push_str("null"),
             None => written.push(c),
         }
@@ -35,9 +40,9 @@ mod tests {
     use super::with_nulls;
 
     #[test]
-    fn numbers_that_are_not_finite_become_null() {
+    fn numbers_that_are_not_finite_are_replaced() {
         for (json, written) in [
-            (r#"{"a":[-Infinity,NaN, Infinity]}"#, Some(r#"{"a":[null,null, null]}"#)),
+            (r#"{"a":[-Infinity,NaN, Infinity]}"#, Some(r#"{"a":[-1e300,null, null]}"#)),
             (r#"{"NaN":"\"NaN\\","b":NaN}"#, Some(r#"{"NaN":"\"NaN\\","b":null}"#)),
             (r#"{"a":"-Infinity"}"#, None),
             (r#"{"a":1"#, None),
