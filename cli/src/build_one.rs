@@ -176,7 +176,6 @@ fn form(
     let input = setup::input_options(&args.input, dataset, answers, args.truncate);
     let max_out_len = input.max_out_len.or(args.format.usual_max_out_len(options.mode));
     let limited = InputOptions { max_out_len, ..input };
-    limited.check()?;
     let fingerprint = |tokenizer: &Tokenizer| input.fingerprint(Fingerprint::new(&model, tokenizer, &options));
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {

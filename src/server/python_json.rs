@@ -24,8 +24,11 @@ fn with_nulls(json: &str) -> Option<String> {
     while let Some(c) = rest.chars().next() {
         let found = NOT_FINITE.iter().find(|number| !is_string && rest.starts_with(**number));
         match found {
-            Some(&MINUS_INFINITY) => written.push_str(LEAST),
-            Some(_) => written.push_str("null"),
+            // As long as before, so that errors name the right column.
+            Some(number) => {
+                let by = if *number == MINUS_INFINITY { LEAST } else { "null" };
+                written.push_str(&format!("{by:0$}", number.len()));
+            }
             None => written.push(c),
         }
         is_string ^= c == '"' && !is_escaped;
@@ -42,7 +45,7 @@ mod tests {
     #[test]
     fn numbers_that_are_not_finite_are_replaced() {
         for (json, written) in [
-            (r#"{"a":[-Infinity,NaN, Infinity]}"#, Some(r#"{"a":[-1e300,null, null]}"#)),
+            (r#"{"a":[-Infinity,NaN, Infinity]}"#, Some(r#"{"a":[-1e300   ,null, null    ]}"#)),
             (r#"{"NaN":"\"NaN\\","b":NaN}"#, Some(r#"{"NaN":"\"NaN\\","b":null}"#)),
             (r#"{"a":"-Infinity"}"#, None),
             (r#"{"a":1"#, None),
