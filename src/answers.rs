@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
+use crate::builder::PromptBuilder;
 use crate::dataset::{RowKey, TurnPlan};
 use crate::digest::number;
 use crate::error::{At, ErrorKind, Result, Setting, Warning, counted, way_out};
@@ -27,7 +28,6 @@ use crate::server::{
 };
 use crate::stop::{Stop, StopCriteria};
 use crate::tokenizer::TokenId;
-use crate::trim::text_before_stop;
 use crate::turns::{Turns, without_thoughts};
 
 /// The answers by row and turn. All are kept in memory.
@@ -79,7 +79,7 @@ impl Answer {
         let stop = self.stop.as_ref();
         let given = match (&self.token_ids, &self.text) {
             (Some(ids), _) => turns.answer_generated(ids, stop),
-            (None, Some(text)) => text_before_stop(turns.builder(), text, stop).map(|text| turns.answer_text(text)),
+            (None, Some(text)) => self.before_stop(text, turns.builder()).map(|text| turns.answer_text(text)),
             (None, None) => {
                 turns.fail();
                 Ok(())
@@ -88,19 +88,45 @@ impl Answer {
         given.at(format_args!("the answer to turn {turn}"))
     }
 
-    /// A text of it up to the stop at which it ended, or one of these strings.
+    /// A text of it up to the stop at which it ended, or one of the builder's.
     ///
     /// # Errors
     /// The same as for [`StopCriteria::matcher`].
-    fn before_stop<'t>(&self, text: &'t str, stop_strings: &[String]) -> Result<&'t str> {
+    fn before_stop<'t>(&self, text: &'t str, builder: &PromptBuilder) -> Result<&'t str> {
+        let token = |id| builder.tokenizer().added_token(id).map(|token| &*token.content);
         let own = match &self.stop {
-            Some(Stop::String { string } | Stop::Token { token: Some(string), .. }) => Some(string),
+            Some(Stop::String { string }) => Some(&**string),
+            Some(Stop::Token { token_id, .. }) => token(*token_id),
+            None => None,
+        };
+        let tokens = builder.stop().stop_token_ids().filter_map(token);
+        let strings = builder.stop().strings().iter().map(String::as_str);
+        text_before(text, strings.chain(tokens).chain(own))
+    }
+
+    /// The same without a tokenizer: up to one of these strings, or the text of the stop at which it ended.
+    ///
+    /// # Errors
+    /// The same as for [`StopCriteria::matcher`].
+    fn before_strings<'t>(&self, text: &'t str, stop_strings: &[String]) -> Result<&'t str> {
+        let own = match &self.stop {
+            Some(Stop::String { string } | Stop::Token { token: Some(string), .. }) => Some(&**string),
             Some(Stop::Token { token: None, .. }) | None => None,
         };
-        let mut stops = StopCriteria::default();
-        stop_strings.iter().chain(own).for_each(|string| stops.add_string(string));
-        Ok(stops.matcher()?.trim(text).0)
+        text_before(text, stop_strings.iter().map(String::as_str).chain(own))
     }
+}
+
+/// A text up to the first of these strings.
+fn text_before<'t, 's>(text: &'t str, strings: impl Iterator<Item = &'s str>) -> Result<&'t str> {
+    // A matcher takes its time, and few texts have a stop.
+    let found: Vec<&str> = strings.filter(|string| !string.is_empty() && text.contains(string)).collect();
+    if found.is_empty() {
+        return Ok(text);
+    }
+    let mut stops = StopCriteria::default();
+    found.into_iter().for_each(|string| stops.add_string(string));
+    Ok(stops.matcher()?.trim(text).0)
 }
 
 /// Reads the lines of a file of answers, in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), and passes on
@@ -254,7 +280,7 @@ impl ModelAnswers {
         };
         match answer {
             Answer { text: Some(text), .. } => {
-                let text = answer.before_stop(text, stop_strings)?;
+                let text = answer.before_strings(text, stop_strings)?;
                 plan.answer(if self.strip_thoughts { without_thoughts(text) } else { text });
             }
             Answer { is_failed: true, .. } => plan.fail(),

@@ -30,7 +30,6 @@ use crate::tokenizer::TokenId;
 pub use batches::TrimmedBatch;
 pub use line::{Problem, Reported, TrimmedAnswer};
 use problems::Problems;
-pub(crate) use stops::text_before_stop;
 use stops::{AnswerStops, TextStops};
 pub use totals::TrimTotals;
 

@@ -36,17 +36,6 @@ impl TextStops {
     }
 }
 
-/// A text up to the first stop of a builder, or this one.
-///
-/// # Errors
-/// The same as for [`PromptBuilder::trimmer`].
-pub(crate) fn text_before_stop<'t>(builder: &PromptBuilder, text: &'t str, stop: Option<&Stop>) -> Result<&'t str> {
-    let trimmer = builder.trimmer()?;
-    let trimmer = stop.map_or(Ok(trimmer.clone()), |stop| trimmer.with_stop(stop))?;
-    let stops = TextStops::new(trimmer.criteria(), builder.tokenizer())?;
-    Ok(stops.matcher.trim(text).0)
-}
-
 impl AnswerStops {
     pub(super) fn new(builder: &PromptBuilder, trimmer: Trimmer) -> Result<Self> {
         let tokenizer = builder.tokenizer();
