@@ -35,17 +35,19 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
         if comparison.equal && !args.all {
             return Ok(ControlFlow::Continue(()));
         }
-        match format {
+        // The result is of all answers, even if nobody reads all of the comparisons.
+        let _ = match format {
             CompareFormat::Jsonl => {
                 let mut json = Vec::new();
                 push_json_line(comparison, &mut json);
-                output.stream(&json)
+                output.stream(&json)?
             }
             CompareFormat::Text => {
                 let [a, b] = &names;
-                output.stream(comparison.terminal([a, b], colour).as_bytes())
+                output.stream(comparison.terminal([a, b], colour).as_bytes())?
             }
-        }
+        };
+        Ok(ControlFlow::Continue(()))
     })?;
     let CompareTotals { equal, differ, errors, only_in_a, only_in_b, .. } = totals;
     if equal + differ + errors + only_in_a + only_in_b == 0 {

@@ -76,10 +76,11 @@ fn score_answers(
             seen.add(&answer);
             let score = scorer.score_answer(&answer, &args.reference)?;
             tally.add(score.as_ref());
-            match details {
-                Some(details) => details.stream_line(&scored_line(line, &answer, score.as_ref())?),
-                None => Ok(ControlFlow::Continue(())),
+            if let Some(details) = details {
+                // The result is of all answers, even if nobody reads all of these lines.
+                let _ = details.stream_line(&scored_line(line, &answer, score.as_ref())?)?;
             }
+            Ok(ControlFlow::Continue(()))
         },
     )?;
     for (name, (_, seen)) in &datasets {

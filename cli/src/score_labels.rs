@@ -46,9 +46,8 @@ fn tally<'t>(
         tally.add(score.as_ref());
         if let Some(details) = details {
             let line = serde_json::to_string(&row).expect("its keys are strings");
-            if details.stream_line(&scored_line(&line, &row.answer(), score.as_ref())?)?.is_break() {
-                break;
-            }
+            // The result is of all rows, even if nobody reads all of these lines.
+            let _ = details.stream_line(&scored_line(&line, &row.answer(), score.as_ref())?)?;
         }
     }
     Ok(tally)

@@ -15,6 +15,7 @@ pub(crate) fn tests() -> Tests {
         a_closed_pipe_ends_quietly,
         a_closed_pipe_of_files_ends_quietly,
         a_closed_pipe_leaves_the_rejects,
+        a_closed_pipe_leaves_results_whole,
         results_come_while_input_is_still_open,
         a_slow_pipe_gives_each_result_before_the_next_line,
         a_killed_run_leaves_no_output,
@@ -154,6 +155,46 @@ fn a_closed_pipe_leaves_the_rejects() {
     let rejected = std::fs::read_to_string(&rejects).expect("there are rejects").lines().count();
     assert!((10..200).contains(&rejected), "{rejected}");
     assert!(stderr.contains(&format!("metatok: {rejected} rows rejected")), "{stderr}");
+}
+
+/// A result is of all answers, whoever reads what is written about each.
+fn a_closed_pipe_leaves_results_whole() {
+    const ANSWERS: usize = 5_000;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    let write = |name: &str, line: fn(usize) -> String| {
+        let lines: String = (0..ANSWERS).map(|i| line(i) + "\n").collect();
+        std::fs::write(at.join(name), lines).expect("the file can be written");
+    };
+    write("a.jsonl", |i| format!(r#"{{"id": {i}, "columns": {{"answer": "a"}}, "text": "a"}}"#));
+    write("b.jsonl", |i| format!(r#"{{"id": {i}, "text": "{}"}}"#, if i < ANSWERS / 2 { "a" } else { "b" }));
+    write("texts.jsonl", |i| {
+        format!(
+            r#"{{"id": {i}, "label": "yes", "input_ids": [5, 6], "labels": [5, 6], "columns": {{"answer": "yes"}}}}"#
+        )
+    });
+    write("scores.jsonl", |i| {
+        format!(
+            r#"{{"text": "", "output_ids": [], "meta_info": {{"id": "{i}-label-0", "finish_reason": {{"type": "length", "length": 0}}, "input_token_logprobs": [[null, 5, null], [-1.5, 6, null]]}}}}"#
+        )
+    });
+    let run = |args: &[&str]| program::metatok(at, args).spawn().expect("the program starts");
+    if Path::new("/dev/stderr").exists() {
+        let whole = format!(",\"answers\":{ANSWERS},\"correct\":{ANSWERS},");
+        for more in [&["a.jsonl"][..], &["--texts", "texts.jsonl", "scores.jsonl"]] {
+            let mut child = run(&[&["score", "-r", "answer", "--json", "-o", "/dev/stderr"], more].concat());
+            drop(child.stderr.take());
+            let output = child.wait_with_output().expect("the program ends");
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && stdout.contains(&whole), "{more:?}: {stdout}");
+        }
+    }
+    let mut child = run(&["compare", "-m", "demo", "--all", "a.jsonl", "b.jsonl"]);
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the program ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.starts_with("metatok: 5000 answers compared: 2500 equal, 2500 differ"), "{stderr}");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 fn results_come_while_input_is_still_open() {
