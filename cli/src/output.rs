@@ -27,8 +27,7 @@ impl Output {
     fn open_file(path: &Path) -> Result<Self> {
         let path = &followed(path);
         if is_open_already(path) {
-            // Whoever opened it may have written to it.
-            return Ok(Self::Direct(OpenOptions::new().append(true).open(path)?, path.clone()));
+            return Ok(Self::Direct(opened(path)?, path.clone()));
         }
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
@@ -131,6 +130,27 @@ fn is_open_already(path: &Path) -> bool {
     let is_standard = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|standard| path == Path::new(standard));
     let is_in_a_list = path.starts_with("/dev/fd") || path.starts_with("/proc");
     is_standard || is_in_a_list && path.parent().is_some_and(|folder| folder.ends_with("fd"))
+}
+
+/// What is open already, to write behind what was written to it. Opened once more, a file would be written from another
+/// place in it than standard output or standard error is.
+fn opened(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd as _;
+
+        let is = |standard: &str, number: &str| {
+            let of_this_process = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
+            path == Path::new(standard) || of_this_process.iter().any(|folder| path == Path::new(folder).join(number))
+        };
+        if is("/dev/stdout", "1") {
+            return io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        }
+        if is("/dev/stderr", "2") {
+            return io::stderr().as_fd().try_clone_to_owned().map(File::from);
+        }
+    }
+    OpenOptions::new().append(true).open(path)
 }
 
 /// Copies a file, which is written first.

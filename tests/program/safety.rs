@@ -14,6 +14,7 @@ pub(crate) fn tests() -> Tests {
     tests![
         files_are_compared_not_their_names,
         what_is_open_is_written_to_not_replaced,
+        results_come_behind_what_was_written,
         a_link_is_written_through,
         more_files_than_can_be_open_at_once,
         a_line_is_answered_before_the_next_is_written,
@@ -94,6 +95,36 @@ fn what_is_open_is_written_to_not_replaced() {
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
     assert_eq!(fs::read_dir(at).expect("it is there").count(), 3);
+}
+
+/// Both are what one file gets, from its beginning.
+fn results_come_behind_what_was_written() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    let line = r#"{"id": 0, "columns": {"answer": "7"}, "text": "It is 7."#;
+    fs::write(at.join("a.jsonl"), format!("{line}\"}}\n")).expect("written");
+    let expected = format!(
+        "{line}\",\"found\":\"7\",\"correct\":true}}\n{}\n",
+        r#"{"dataset":"a","answers":1,"correct":1,"nothing_found":0,"failed":0,"accuracy":100.0}"#
+    );
+    for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].into_iter().filter(|name| Path::new(name).exists()) {
+        let out = File::create(at.join("out")).expect("it can be opened");
+        let args = ["score", "-r", "answer", "--by", "number", "--json", "-o", name, "a.jsonl"];
+        assert!(metatok(at, &args).stdout(out).status().expect("the program runs").success());
+        assert_eq!(fs::read_to_string(at.join("out")).expect("it is there"), expected, "{name}");
+    }
+    fs::write(at.join("x"), "no JSON\n").expect("written");
+    for name in ["/dev/stderr", "/dev/fd/2", "/proc/self/fd/2"].into_iter().filter(|name| Path::new(name).exists()) {
+        let err = File::create(at.join("err")).expect("it can be opened");
+        let args = ["build", "-m", "demo", "--on-error", "reject", "--rejects", name, "x"];
+        assert_eq!(metatok(at, &args).stderr(err).status().expect("the program runs").code(), Some(1));
+        let text = fs::read_to_string(at.join("err")).expect("it is there");
+        let begins = ["metatok: x: line 1: ", "{", "metatok: 0 prompts", "metatok: 1 row rejected"];
+        assert!(
+            text.lines().count() == 4 && text.lines().zip(begins).all(|(line, begin)| line.starts_with(begin)),
+            "{text}"
+        );
+    }
 }
 
 fn a_link_is_written_through() {
