@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::args::{ReadArgs, RunIdArgs, heading, output_file};
+use crate::args::{ReadArgs, RunIdArgs, details_file, heading};
 use metatok::score::NormalizeBy;
 
 #[derive(clap::Args)]
@@ -95,7 +95,7 @@ pub(crate) struct ScoreArgs {
     ///
     /// The file has the input's lines, with the keys found and correct. With --texts, it has a line for each row, with the
     /// scores of its labels. It appears only when it is complete.
-    #[arg(short, long, value_name = "FILE", value_parser = output_file())]
+    #[arg(short, long, value_name = "FILE", value_parser = details_file())]
     pub(crate) output: Option<PathBuf>,
 
     /// Print a JSON object for each dataset

@@ -23,8 +23,17 @@ pub(crate) fn truncation() -> impl TypedValueParser<Value = Truncation> {
 
 /// A file to write. `-` would become a file with this name.
 pub(crate) fn output_file() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match path.to_str() {
-        Some("-") => Err("results go to standard output without this option; remove it"),
+    file_not_stdout("results go to standard output without this option; remove it")
+}
+
+/// A file to write beside the result, which goes to standard output.
+pub(crate) fn details_file() -> impl TypedValueParser<Value = PathBuf> {
+    file_not_stdout("standard output is for the accuracy, and these lines go to a file; name one")
+}
+
+fn file_not_stdout(why: &'static str) -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(move |path| match path.to_str() {
+        Some("-") => Err(why),
         Some(_) if promises_compression(&path) => {
             Err("results are not compressed; choose another name, or pipe them into gzip or zstd")
         }
