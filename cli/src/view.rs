@@ -1,6 +1,5 @@
 //! `metatok view`: a prompt for inspection.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,7 +7,7 @@ use std::process::ExitCode;
 use crate::args::ViewArgs;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
-use crate::say::{self, InFlags, escaped_line, say};
+use crate::say::{self, InFlags, say};
 use crate::source::{Source, names, nothing_in};
 use crate::{earlier_answers, flags, setup};
 use metatok::build::answers_omitted;
@@ -63,24 +62,8 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
             output::to_stdout(json)
         }
         None => {
-            escape_names(&mut view);
             let options = TerminalOptions { width: output::width(), colour: output::has_colour(), ids: args.ids };
             output::to_stdout(view.terminal(options).into_bytes())
-        }
-    }
-}
-
-/// Names can contain anything, and a terminal would obey control characters in them. Content is already drawn in
-/// visible signs.
-fn escape_names(view: &mut View) {
-    let View { model, tokenizer, rows, stop, special_tokens_added, special_tokens_omitted, .. } = view;
-    let of_rows =
-        rows.iter_mut().flat_map(|row| row.role.iter_mut().chain(row.media.iter_mut().map(|m| &mut m.source)));
-    let special = special_tokens_added.iter_mut().chain(special_tokens_omitted).map(|named| &mut named.token);
-    let stops = stop.iter_mut().map(|stop| &mut stop.named.token);
-    for name in [model, tokenizer].into_iter().chain(of_rows).chain(special).chain(stops) {
-        if let Cow::Owned(escaped) = escaped_line(name) {
-            *name = escaped;
         }
     }
 }

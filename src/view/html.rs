@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::error::counted;
 use crate::render::Element;
-use crate::tokenizer::{Glyph, glyphs};
+use crate::tokenizer::{Glyph, drawn, glyphs};
 use crate::view::{View, ViewRow, ViewToken};
 
 /// Rows with at most this many tokens are shown completely.
@@ -30,15 +30,17 @@ impl View {
              <span class=\"tokens\"><i class=\"c\">control token</i></span> Point at a token, or tap it, for its bytes and \
              origin.</p>\n</header>\n\
              <input type=\"checkbox\" id=\"ids\"><label for=\"ids\">Show ids</label>\n<main class=\"prompt\">\n",
-            title = Escaped(&format!("{} · metatok", self.model)),
+            title = Escaped(&drawn(&format!("{} · metatok", self.model))),
             css = include_str!("page.css"),
-            model = Escaped(&self.model),
+            model = Escaped(&drawn(&self.model)),
             mode = self.mode,
-            tokenizer = Escaped(&self.tokenizer),
+            tokenizer = Escaped(&drawn(&self.tokenizer)),
             tokens = counted(self.tokens.len(), "token"),
             bytes = counted(self.text.len(), "byte"),
-            turn =
-                self.turn.as_ref().map_or_else(String::new, |turn| format!("<p>{}</p>\n", Escaped(&turn.to_string()))),
+            turn = self
+                .turn
+                .as_ref()
+                .map_or_else(String::new, |turn| format!("<p>{}</p>\n", Escaped(&drawn(&turn.to_string())))),
         );
         if self.rows.is_empty() {
             out.push_str("<p>The prompt is empty.</p>\n");
@@ -173,7 +175,8 @@ fn about(token: &ViewToken, position: usize, source: &str) -> String {
     let ViewToken { token, bytes, range, .. } = token;
     let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!(
-        "{token}  ·  bytes {}  ·  token {position}, bytes {}–{} of the prompt  ·  {source}",
+        "{}  ·  bytes {}  ·  token {position}, bytes {}–{} of the prompt  ·  {source}",
+        drawn(token),
         bytes.join(" "),
         range.start,
         range.end

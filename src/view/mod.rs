@@ -11,7 +11,8 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! This is data. [`View::terminal`] and [`View::html`] are two ways to display it; it serializes to JSON.
+//! This is data. [`View::terminal`] and [`View::html`] are two ways to display it, with signs for what cannot be seen, in
+//! contents and in names; it serializes to JSON.
 
 mod html;
 mod row;
@@ -28,7 +29,7 @@ use crate::conversation::{Conversation, Mode};
 use crate::error::{Result, counted};
 use crate::render::Element;
 use crate::stop::StopSource;
-use crate::tokenizer::TokenId;
+use crate::tokenizer::{TokenId, drawn};
 pub use row::{ViewMedia, ViewRow};
 use short_name::short_name;
 pub use terminal::TerminalOptions;
@@ -181,7 +182,7 @@ impl View {
     /// What happened to the tokenizer's own special tokens, as a sentence.
     fn special_tokens(&self) -> String {
         let list = |named: &[NamedToken]| {
-            named.iter().map(|named| format!("{} ({})", named.token, named.id)).collect::<Vec<_>>().join(" ")
+            named.iter().map(|named| format!("{} ({})", drawn(&named.token), named.id)).collect::<Vec<_>>().join(" ")
         };
         let added = match &self.special_tokens_added[..] {
             [] => "the tokenizer added none".to_owned(),
@@ -201,7 +202,7 @@ impl View {
     fn stops(&self) -> Vec<(String, String)> {
         let ids = self.stop.iter().map(|stop| {
             let sources: Vec<String> = stop.sources.iter().map(ToString::to_string).collect();
-            (format!("{} {}", stop.named.id, stop.named.token), sources.join(", "))
+            (format!("{} {}", stop.named.id, drawn(&stop.named.token)), sources.join(", "))
         });
         let strings = self.stop_strings.iter().map(|text| (format!("{text:?}"), "stop string".to_owned()));
         ids.chain(strings).collect()

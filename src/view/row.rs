@@ -82,9 +82,10 @@ impl ViewRow {
 
     /// The speaker: a role and its message's number, the template, or the tokenizer.
     pub(super) fn speaker(&self) -> String {
-        match (self.message_role.as_ref().or(self.role.as_ref()), self.message, self.element) {
+        let role = self.message_role.as_ref().or(self.role.as_ref()).map(|role| drawn(role));
+        match (role, self.message, self.element) {
             (Some(role), Some(message), _) => format!("{role} #{message}"),
-            (Some(role), None, _) => role.clone(),
+            (Some(role), None, _) => role,
             (None, Some(message), _) => format!("#{message}"),
             (None, None, Element::SpecialToken) => "tokenizer".into(),
             (None, None, _) => "template".into(),
@@ -111,9 +112,10 @@ impl ViewRow {
     pub(super) fn about_speaker(&self) -> String {
         let role = self
             .role
-            .clone()
+            .as_ref()
             .filter(|_| self.message_role.is_some())
-            .filter(|role| self.message_role.as_ref() != Some(role));
+            .filter(|role| self.message_role.as_ref() != Some(role))
+            .map(|role| drawn(role));
         let place = Some(self.place()).filter(|place| !place.is_empty());
         role.into_iter().chain(place).collect::<Vec<_>>().join(" · ")
     }

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::error::counted;
 use crate::render::Element;
-use crate::tokenizer::{Glyph, glyphs};
+use crate::tokenizer::{Glyph, drawn, glyphs};
 use crate::view::{View, ViewRow, ViewToken};
 
 /// How a prompt is shown in a terminal.
@@ -51,14 +51,14 @@ impl View {
         let _ = writeln!(
             out,
             "{bold}{}{bold:#} {faint}{} · tokenizer {} · {} · {}{faint:#}\n",
-            self.model,
+            drawn(&self.model),
             self.mode,
-            self.tokenizer,
+            drawn(&self.tokenizer),
             counted(self.tokens.len(), "token"),
             counted(self.text.len(), "byte")
         );
         if let Some(turn) = &self.turn {
-            let _ = writeln!(out, "{faint}{turn}{faint:#}\n");
+            let _ = writeln!(out, "{faint}{}{faint:#}\n", drawn(&turn.to_string()));
         }
         Rows::new(self, options).write(&mut out);
         out.push('\n');

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use metatok::conversation::{ContentPart, Media, MediaKind};
-use metatok::view::TerminalOptions;
+use metatok::view::{NamedToken, TerminalOptions, ViewTurn};
 use metatok::{BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, Tokenizer, View};
 use proptest::prelude::*;
 
@@ -20,7 +20,8 @@ pub(crate) fn tests() -> Tests {
         ids_stand_below_their_tokens,
         colours_are_only_added,
         rows_cover_every_token,
-        media_are_chips
+        media_are_chips,
+        names_have_signs_too
     ]
 }
 
@@ -197,6 +198,36 @@ proptest! {
         }
         prop_assert_eq!(end, view.text.len());
         prop_assert_eq!(view.html().matches("<i ").count(), view.tokens.len() + 1);
+    }
+}
+
+/// Whatever the names of models, roles and tokens hold.
+fn names_have_signs_too() {
+    const EVIL: &str = "x\u{1b}[31m\u{7}\r\u{9b}\u{202e}<script>";
+    let evil = || EVIL.to_owned();
+    let mut view = view_of("1+1=?");
+    (view.model, view.tokenizer) = (evil(), evil());
+    view.tokens.iter_mut().for_each(|token| token.token = evil());
+    view.stop.iter_mut().for_each(|stop| stop.named.token = evil());
+    view.stop_strings = vec![evil()];
+    let named = NamedToken { id: 7, token: evil() };
+    view.special_tokens_added = vec![named.clone()];
+    view.special_tokens_omitted = vec![named.clone()];
+    view.special_tokens_omitted_end = vec![named];
+    view.turn = Some(ViewTurn { turn: 1, turns: 2, prefix_tokens: 3, prefix_break: Some(evil()) });
+    for (role, message_role) in
+        [(Some(evil()), None), (Some("HUMAN".into()), Some(evil())), (Some(evil()), Some("user".into()))]
+    {
+        for row in &mut view.rows {
+            (row.role, row.message_role) = (role.clone(), message_role.clone());
+        }
+        let screen = view.terminal(TerminalOptions { width: 100, colour: false, ids: false });
+        let html = view.html();
+        for shown in [&screen, &html] {
+            assert!(shown.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'), "{shown:?}");
+        }
+        assert!(screen.contains("x<U+001B>[31m<U+0007>␍<U+009B><U+202E><script>"), "{screen}");
+        assert!(html.contains("x&lt;U+001B&gt;[31m") && !html.contains("<script"), "{html}");
     }
 }
 
