@@ -8,7 +8,7 @@ use crate::args::ImportArgs;
 use crate::output;
 use crate::say::say;
 use metatok::dialect::{ChatTemplate, load_tokenizer};
-use metatok::error::{At, ErrorKind, Place, Result};
+use metatok::error::{ErrorKind, Place, Result};
 use metatok::import::import;
 
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
@@ -34,7 +34,10 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
         })?,
     };
     let tokenizer = Arc::new(load_tokenizer(name)?);
-    let mut imported = import(&template, &tokenizer).at(Place::file(&template.name))?;
+    let mut imported = import(&template, &tokenizer).map_err(|error| match error.file() {
+        Some(_) => error,
+        None => error.at(Place::file(&template.name)),
+    })?;
     imported.model.tokenizer = Some(name.to_owned());
     let exact =
         if imported.verified.is_exact() { "the same ids in all of them" } else { "see the comment in the file" };
