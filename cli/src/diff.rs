@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use crate::args::{DiffArgs, Shape};
 use crate::exit::REJECTED;
 use crate::output;
-use crate::say::flag;
+use crate::say::{escaped_line, flag};
 use crate::source::{Source, names, nothing_in};
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
@@ -34,8 +34,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let options = BuilderOptions { mode: args.mode, content: args.content, ..BuilderOptions::default() };
     let builder = |model: &Model| PromptBuilder::new(model, Arc::clone(&tokenizer), &options);
     let mut diff = Diff::new(builder(&model)?, builder(&other)?).setting_name(flag);
-    see(args, &mut diff, [&model, &other])?;
-    let out = if args.json { json(&diff) } else { text(&diff, [&args.model, &other.name]) };
+    let what = see(args, &mut diff, [&model, &other])?;
+    let out = if args.json { json(&diff) } else { text(&diff, what, [&args.model, &other.name]) };
     let printed = output::to_stdout(out)?;
     Ok(if diff.different() > 0 { ExitCode::from(REJECTED) } else { printed })
 }
@@ -54,13 +54,15 @@ fn other(args: &DiffArgs, tokenizer: &str) -> Result<Model> {
     }
 }
 
-fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<()> {
-    if args.inputs.is_empty() {
+/// Compares the input, or generated conversations if there is none, and returns which they are.
+fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<&'static str> {
+    let source = Source::find(&args.inputs)?;
+    if !source.is_some() {
         let templates = models.iter().filter_map(|model| model.chat_template.as_ref());
         diff.see_generated(usize::MAX, templates, || true);
-        return Ok(());
+        return Ok("generated conversation");
     }
-    let inputs = Source::find(&args.inputs)?.open(Shape { format: args.input_format, ..Shape::default() })?;
+    let inputs = source.open(Shape { format: args.input_format, ..Shape::default() })?;
     let reader = diff.record_reader(args.input_format);
     let names = names(&inputs);
     each_conversation(inputs, reader, args.read.max_line_bytes, |place, record| {
@@ -71,7 +73,7 @@ fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<()> {
     })?;
     match diff.equal() + diff.different() + diff.refused() {
         0 => Err(nothing_in(&names, false)),
-        _ => Ok(()),
+        _ => Ok("conversation"),
     }
 }
 
@@ -81,24 +83,28 @@ fn json(diff: &Diff) -> Vec<u8> {
     out
 }
 
-fn text(diff: &Diff, [ours, theirs]: [&str; 2]) -> Vec<u8> {
+fn text(diff: &Diff, what: &str, [ours, theirs]: [&str; 2]) -> Vec<u8> {
     let mut text = String::new();
     for (cause, PlacedDifference { place, difference, .. }) in diff.first() {
         let count = diff.causes().get(cause).copied().unwrap_or_default();
-        let _ = writeln!(text, "{cause}: {} ({place})", counted(count, "conversation"));
+        let _ = writeln!(text, "{cause}: {} ({})", counted(count, "conversation"), escaped_line(place));
         let PromptDifference { before, ours, theirs, .. } = difference;
-        let before = before.join(" ");
-        let _ = writeln!(text, "  {OURS}-{OURS:#} {FAINT}{before}{FAINT:#} {OURS}{}{OURS:#}", ours.join(" "));
-        let _ = writeln!(text, "  {THEIRS}+{THEIRS:#} {FAINT}{before}{FAINT:#} {THEIRS}{}{THEIRS:#}", theirs.join(" "));
+        let [before, ours, theirs] = [before, ours, theirs].map(|tokens| tokens.join(" "));
+        // Instead of tokens there may be an error, with what it quotes.
+        let (ours, theirs) = (escaped_line(&ours), escaped_line(&theirs));
+        let _ = writeln!(text, "  {OURS}-{OURS:#} {FAINT}{before}{FAINT:#} {OURS}{ours}{OURS:#}");
+        let _ = writeln!(text, "  {THEIRS}+{THEIRS:#} {FAINT}{before}{FAINT:#} {THEIRS}{theirs}{THEIRS:#}");
     }
     let _ = writeln!(
         text,
-        "- {ours}\n+ {theirs}\nsame ids: {} of {}",
+        "- {}\n+ {}\nsame ids: {} of {}",
+        escaped_line(ours),
+        escaped_line(theirs),
         diff.equal(),
-        counted(diff.equal() + diff.different(), "conversation")
+        counted(diff.equal() + diff.different(), what)
     );
     if diff.refused() > 0 {
-        let _ = writeln!(text, "{} refused by both", counted(diff.refused(), "conversation"));
+        let _ = writeln!(text, "{} refused by both", counted(diff.refused(), what));
     }
     text.into_bytes()
 }

@@ -23,8 +23,9 @@ Examples:
 pub(crate) struct DiffArgs {
     /// Conversations to compare
     ///
-    /// `-` is standard input. Without any, metatok generates conversations: with and without a system message, with one to four
-    /// turns, with outer white space, empty contents, thoughts and markup.
+    /// `-` is standard input. If you name no file, metatok also reads piped input. Without any input, metatok generates
+    /// conversations: with and without a system message, with one to four turns, with outer white space, empty contents,
+    /// thoughts and markup.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
