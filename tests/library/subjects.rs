@@ -244,8 +244,10 @@ fn without_unknown() -> Value {
     let merges = ["t h", "th e", "i n", "in g", "< e", "<e n", "<en d", "<end >"];
     let entries = characters.chain(merges.iter().map(|merge| merge.replace(' ', "")));
     let vocab: serde_json::Map<String, Value> = entries.zip(0..).map(|(entry, id)| (entry, id.into())).collect();
+    let special = ["<|a|>", "<|b|>", "<|c|>"].into_iter().zip(vocab.len()..);
+    let special: Vec<Value> = special.map(|(token, id)| added(id, token, &["special"])).collect();
     json!({
-        "version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null, "decoder": { "type": "Fuse" },
+        "version": "1.0", "added_tokens": special, "normalizer": null, "pre_tokenizer": null, "decoder": { "type": "Fuse" },
         "model": { "type": "BPE", "vocab": vocab, "merges": merges, "unk_token": null },
     })
 }
