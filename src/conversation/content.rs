@@ -113,6 +113,20 @@ impl Content {
         }))
     }
 
+    /// Its texts and the sources of its media: what [`Self::map_texts`] changes.
+    pub(crate) fn texts_and_sources(&self) -> impl Iterator<Item = &str> {
+        let (text, parts) = match self {
+            Self::Text(text) => (Some(text.as_str()), &[][..]),
+            Self::Parts(parts) => (None, &parts[..]),
+            Self::Null => (None, &[][..]),
+        };
+        text.into_iter().chain(parts.iter().filter_map(|part| match part {
+            ContentPart::Text(part) => Some(part.text.as_str()),
+            ContentPart::Media(media) => Some(media.source.as_str()),
+            ContentPart::Ids(_) | ContentPart::Other(_) => None,
+        }))
+    }
+
     pub(super) fn into_parts(self) -> Vec<ContentPart> {
         match self {
             Self::Text(text) => vec![ContentPart::text(text)],

@@ -159,7 +159,7 @@ impl RowTemplate for MessageTemplate {
                 && self.format_variables
             {
                 let text = |text| TemplateText::new(format!("messages[{i}].content"), text);
-                texts.extend(message.content.texts().map(text));
+                texts.extend(message.content.texts_and_sources().map(text));
             }
         }
         texts
