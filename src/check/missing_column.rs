@@ -15,7 +15,7 @@ pub(super) const LINT: Lint = Lint {
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
-    for lacking in &seen.lacking {
+    for lacking in seen.lacking.iter().chain(&seen.possible) {
         let (some, all) = (lacking.rows.in_all, seen.rows);
         if some > 0 && some < all {
             let lack = if some == 1 { "lacks" } else { "lack" };
@@ -30,7 +30,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         let message = format!("no row has the column {column:?}, whose messages would be inserted");
         findings.add(seen.place(&lacking.field.place), message, columns_there(seen, column));
     }
-    for lacking in seen.lacking_examples.iter().filter(|lacking| lacking.rows.in_all > 0) {
+    let possible = seen.possible_examples.iter().filter(|lacking| lacking.rows.in_all < seen.train_rows);
+    for lacking in seen.lacking_examples.iter().chain(possible).filter(|lacking| lacking.rows.in_all > 0) {
         let (some, all, column) = (lacking.rows.in_all, seen.train_rows, &lacking.field.column);
         let lack = if some == 1 { "lacks" } else { "lack" };
         let message = format!("{some} of {all} rows for examples {lack} the column {column:?}");

@@ -30,10 +30,14 @@ pub(crate) struct SeenDataset {
     pub(crate) columns: BTreeSet<String>,
     /// The fields for which some rows have no column.
     pub(crate) lacking: Vec<Lacking>,
+    /// The same for what is a field only if some row has its column.
+    pub(crate) possible: Vec<Lacking>,
     /// The columns whose lists become messages, and the rows that lack them.
     pub(crate) expanded: Vec<Lacking>,
     /// The same as `lacking` for the examples' fields and the rows of the training set.
     pub(crate) lacking_examples: Vec<Lacking>,
+    /// The same as `possible` for the examples.
+    pub(crate) possible_examples: Vec<Lacking>,
     pub(crate) train_rows: usize,
     /// The rows whose turns are in lists of different lengths.
     pub(crate) uneven: Places<String>,
@@ -68,15 +72,18 @@ impl SeenDataset {
             rows: 0,
             columns: named.collect(),
             lacking: Lacking::of(dataset.needed_fields()),
+            possible: Lacking::of(dataset.possible_fields()),
             expanded: Lacking::of(dataset.expanded_columns()),
             lacking_examples: Lacking::of(dataset.example_fields()),
+            possible_examples: Lacking::of(dataset.possible_example_fields()),
             train_rows: train.len(),
             uneven: Places::default(),
             misspelt: Vec::new(),
             dataset: dataset.clone(),
         };
         for (i, row) in train.iter().enumerate() {
-            seen.lacking_examples.iter_mut().for_each(|lacking| lacking.see(row, &format!("row {i} of the examples")));
+            let fields = seen.lacking_examples.iter_mut().chain(&mut seen.possible_examples);
+            fields.for_each(|lacking| lacking.see(row, &format!("row {i} of the examples")));
         }
         seen
     }
@@ -89,7 +96,8 @@ impl SeenDataset {
         for name in row.names().filter(|name| !self.columns.contains(*name)).map(str::to_owned).collect::<Vec<_>>() {
             self.columns.insert(name);
         }
-        self.lacking.iter_mut().chain(&mut self.expanded).for_each(|lacking| lacking.see(row, place));
+        let fields = self.lacking.iter_mut().chain(&mut self.possible).chain(&mut self.expanded);
+        fields.for_each(|lacking| lacking.see(row, place));
         if self.dataset.inferencer.kind.has_turns()
             && let Some(what) = self.dataset.task.uneven_turns(row)
         {

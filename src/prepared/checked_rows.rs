@@ -31,12 +31,12 @@ impl PreparedDataset {
     pub fn check_rows(&self, inputs: Vec<Input>, limit: Option<usize>, checker: &mut Checker) -> Result<usize> {
         let (single_pass, limit) = (self.single_pass(), limit.unwrap_or(usize::MAX));
         let (mut prompter, mut other) = (self.prompter(), single_pass.prompter());
-        let mut retriever = self.retriever()?;
+        let mut retriever = self.open_retriever()?;
         checker.see_dataset(self.dataset(), self.train());
         let mut rows = 0;
         each_record(inputs, Holds::Rows, self.options.max_line_bytes, |place, record| {
             let row = record.and_then(|record| self.dataset.row_of(record)).map_err(|error| place.of_error(error))?;
-            let examples = retriever.retrieve(rows).and_then(|examples| examples.of(&row, self.train()));
+            let examples = retriever.retrieve(rows).and_then(|examples| self.example_ids(&row, examples));
             let examples = examples.map_err(|error| place.of_error(error))?;
             let prompts = self.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
             let filled_once = single_pass.prompts(&row, examples.into(), &mut other, |_| Ok(0));

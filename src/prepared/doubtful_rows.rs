@@ -25,7 +25,7 @@ impl PreparedDataset {
         if !self.options.strict {
             fields.extend(self.fields.iter().cloned().chain(self.kept.fields()));
         }
-        MissingColumns::new(fields).naming(self.dataset.named_columns())
+        MissingColumns::new(fields).with_possible(self.dataset.possible_fields()).naming(self.dataset.named_columns())
     }
 
     /// Warnings at the end about columns that some rows lacked.
@@ -39,7 +39,7 @@ impl PreparedDataset {
             let way_out = way_out!["use the column's name in the rows"];
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
                 true => Some(way_out),
-                false => (!(self.options.compat || self.options.arrow_compat))
+                false => (!self.leaves_unfilled())
                     .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields unfilled)")),
             };
             if let Some(way_out) = way_out {

@@ -21,6 +21,7 @@ mod batched;
 mod checked_rows;
 mod chosen_prompt;
 mod doubtful_rows;
+mod example_rows;
 mod judged;
 mod named;
 mod options;
@@ -37,8 +38,8 @@ use sha2::{Digest, Sha256};
 use crate::builder::BuilderOptions;
 use crate::conversation::Mode;
 use crate::dataset::{
-    Dataset, DatasetSource, Holds, Inferencer, InferencerKind, KeptColumns, PickedRow, RawRecord, Row, RowPrompter,
-    TemplateField, Value, arrow_rows,
+    Dataset, DatasetSource, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns, PickedRow, RawRecord, Row,
+    RowPrompter, TemplateField, Value, arrow_rows,
 };
 use crate::dialect::Model;
 use crate::digest::{digest, hex};
@@ -64,6 +65,8 @@ pub struct PreparedDataset {
     /// A hash of these rows.
     train_digest: String,
     fields: Vec<TemplateField>,
+    /// What the rows of the examples lack.
+    missing_in_examples: Arc<MissingColumns>,
     unused_columns: Arc<[UnusedColumn]>,
     kept: KeptColumns,
     /// Models' answers, if a judge is asked.
@@ -131,6 +134,7 @@ impl PreparedDataset {
         let prompter = RowPrompter::new(Arc::clone(&dataset), Arc::clone(&train))?;
         Ok(Self {
             fields: dataset.needed_fields(),
+            missing_in_examples: dataset.missing_in_examples(&train).into(),
             unused_columns: UnusedColumn::of(&dataset).into(),
             kept: KeptColumns { id: options.id_column.clone(), keep: each_once(&options.keep) },
             judged: judged.map(Arc::new),
@@ -165,7 +169,8 @@ impl PreparedDataset {
     /// Warnings about the dataset.
     pub fn notes(&self) -> Vec<Warning> {
         let of_judge = self.judged.iter().flat_map(|judged| &judged.notes);
-        self.dataset.notes().into_iter().chain(of_judge.cloned()).collect()
+        let notes = self.dataset.notes().into_iter().chain(of_judge.cloned());
+        notes.chain(self.example_warnings()).collect()
     }
 
     /// A warning about prompts that are strings although the model has a template for roles.

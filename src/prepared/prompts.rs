@@ -9,8 +9,14 @@ impl PreparedDataset {
     /// Returns the examples for one row after the other.
     ///
     /// # Errors
-    /// If the dataset needs examples and their rows are not specified.
+    /// If the dataset needs examples and their rows are not specified, or none of these has a column that they need.
     pub fn retriever(&self) -> Result<Box<dyn Retriever>> {
+        self.check_example_columns()?;
+        self.open_retriever()
+    }
+
+    /// The same, whatever columns the examples' rows have.
+    pub(super) fn open_retriever(&self) -> Result<Box<dyn Retriever>> {
         let Dataset { task, name, .. } = &*self.dataset;
         let count = task.retriever.count();
         if count > 0 && self.options.train.is_none() {
@@ -45,7 +51,7 @@ impl PreparedDataset {
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         self.check(row)?;
-        prompter.prompts(row, examples.of(row, &self.train)?, self.excess(row, tokens)?)
+        prompter.prompts(row, self.checked_example_ids(row, examples)?, self.excess(row, tokens)?)
     }
 
     /// The turns of a row, with as many of the examples as fit, measured by `tokens`.
@@ -60,7 +66,7 @@ impl PreparedDataset {
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
         self.check(row)?;
-        prompter.plan(row, examples.of(row, &self.train)?, self.excess(row, tokens)?)
+        prompter.plan(row, self.checked_example_ids(row, examples)?, self.excess(row, tokens)?)
     }
 
     /// By how many tokens a prompt is too long.

@@ -2,16 +2,20 @@
 
 use crate::dataset::config::Dataset;
 use crate::dataset::prompter::InferencerKind;
-use crate::dataset::template::{RowTemplate, TemplateField, TemplateText};
+use crate::dataset::rows::Row;
+use crate::dataset::template::{MissingColumns, RowTemplate, TemplateField, TemplateText};
 
 impl Dataset {
     /// The fields for which a row must have a column, with their key paths. The answer's column may be missing if it is
     /// masked: it is replaced anyway.
     pub fn needed_fields(&self) -> Vec<TemplateField> {
-        let Some((name, template)) = self.own_template() else { return Vec::new() };
-        let masked = self.task.output_column.as_deref().filter(|_| self.masks_answer(template));
-        let fields = template.fields().into_iter().filter(|field| Some(field.column.as_str()) != masked);
-        fields.filter(|field| self.takes(&field.column)).map(|field| self.located(name, field)).collect()
+        self.filled().filter(|field| self.is_field(field)).collect()
+    }
+
+    /// What is a field of the templates only if rows have a column of that name, such as `{Best Answer}`: names in braces
+    /// that are not one word, and that the reader does not name.
+    pub fn possible_fields(&self) -> Vec<TemplateField> {
+        self.filled().filter(|field| !self.is_field(field)).collect()
     }
 
     /// The columns that the reader names, with their key paths: no template may need them, but which column is the answer
@@ -33,14 +37,29 @@ impl Dataset {
 
     /// The fields of the examples for which a row of the training set must have a column.
     pub fn example_fields(&self) -> Vec<TemplateField> {
-        let Some((name, template)) = self.task.example_template() else { return Vec::new() };
-        template.example_fields().into_iter().map(|field| self.located(name, field)).collect()
+        self.filled_in_examples().filter(|field| self.is_field(field)).collect()
+    }
+
+    /// [`Self::possible_fields`] of the examples.
+    pub(crate) fn possible_example_fields(&self) -> Vec<TemplateField> {
+        self.filled_in_examples().filter(|field| !self.is_field(field)).collect()
+    }
+
+    /// The columns that the rows of examples lack; of none, if there are no examples.
+    pub(crate) fn missing_in_examples(&self, train: &[Row]) -> MissingColumns {
+        if self.task.retriever.count() == 0 {
+            return MissingColumns::default();
+        }
+        let mut missing = MissingColumns::new(self.example_fields()).with_possible(self.possible_example_fields());
+        train.iter().for_each(|row| missing.see(row));
+        missing
     }
 
     /// The fields that stay in every prompt, whatever columns a row has, with their key paths.
     pub fn unfilled_fields(&self) -> Vec<TemplateField> {
         let Some((name, template)) = self.own_template() else { return Vec::new() };
-        let left_out = template.fields().into_iter().filter(|field| !self.takes(&field.column));
+        let is_left_out = |field: &TemplateField| self.is_field(field) && !self.takes(&field.column);
+        let left_out = template.fields().into_iter().filter(is_left_out);
         template.unfilled().into_iter().chain(left_out).map(|field| self.located(name, field)).collect()
     }
 
@@ -63,6 +82,28 @@ impl Dataset {
             texts.into_iter().map(move |text| TemplateText { place: self.path(name, &text.place), ..text })
         };
         texts.flat_map(located).collect()
+    }
+
+    /// Everything in braces that a row's columns fill.
+    fn filled(&self) -> impl Iterator<Item = TemplateField> {
+        self.own_template().into_iter().flat_map(move |(name, template)| {
+            let masked = self.task.output_column.as_deref().filter(|_| self.masks_answer(template));
+            let fields = template.fields().into_iter().filter(move |field| Some(field.column.as_str()) != masked);
+            fields.filter(|field| self.takes(&field.column)).map(move |field| self.located(name, field))
+        })
+    }
+
+    fn filled_in_examples(&self) -> impl Iterator<Item = TemplateField> {
+        let fields = move |(name, template): (&'static str, &dyn RowTemplate)| {
+            template.example_fields().into_iter().map(move |field| self.located(name, field))
+        };
+        self.task.example_template().into_iter().flat_map(fields)
+    }
+
+    /// Whether it is a field, whatever columns rows have.
+    fn is_field(&self, field: &TemplateField) -> bool {
+        let mut named = self.task.input_columns.iter().chain(&self.task.output_column);
+        field.is_word() || named.any(|name| *name == field.column)
     }
 
     /// The template of the prompts, and its key.

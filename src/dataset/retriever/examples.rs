@@ -50,18 +50,28 @@ impl Examples {
     /// # Errors
     /// [`ErrorKind::Dataset`] if the row itself is among them so often that too few others are left.
     pub fn of(self, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
+        self.of_ignoring(&[], row, train)
+    }
+
+    /// The same; rows that differ only in the `ignored` columns are the same row.
+    pub(crate) fn of_ignoring(self, ignored: &[&str], row: &Row, train: &[Row]) -> Result<Vec<i64>> {
         match self {
             Self::Ids(ids) => Ok(ids),
-            Self::Others { ids, count } => others(&ids, count, row, train),
+            Self::Others { ids, count } => {
+                let is_other = |id: &i64| {
+                    let example = usize::try_from(*id).ok().and_then(|id| train.get(id));
+                    !example.is_some_and(|example| example.equals(row, ignored))
+                };
+                others(&ids, count, is_other)
+            }
             Self::ByRow(find) => Ok(find(row)),
         }
     }
 }
 
 /// The first `count` of the examples that are not the row itself.
-fn others(ids: &[i64], count: usize, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
-    let is_row = |id: i64| usize::try_from(id).is_ok_and(|id| train.get(id).is_some_and(|example| example.equals(row)));
-    let others: Vec<i64> = ids.iter().copied().filter(|&id| !is_row(id)).take(count).collect();
+fn others(ids: &[i64], count: usize, is_other: impl Fn(&i64) -> bool) -> Result<Vec<i64>> {
+    let others: Vec<i64> = ids.iter().copied().filter(is_other).take(count).collect();
     if others.len() < count {
         let what = format!("only {} examples are left without the row itself, not {count}", others.len());
         return Err(ErrorKind::Dataset(what).with_way_out("remove duplicate rows of the training set, or add others"));

@@ -6,6 +6,9 @@ use foldhash::fast::RandomState;
 
 use crate::dataset::rows::{Row, Value};
 
+/// The columns that are added to all rows: which part of the dataset a row is of, and its number there.
+pub(crate) const ADDED: [&str; 2] = ["subdivision", "idx"];
+
 /// Rows as returned by `Dataset.from_list`: the columns are those of the first row, missing values are `None`, integers and booleans
 /// in a column with fractions become fractions, and all dicts of a column have the same keys. `subdivision` and `idx`
 /// are added, as in both references.
@@ -36,8 +39,9 @@ pub fn arrow_rows(rows: Vec<Row>, subdivision: &str) -> Vec<Row> {
         let own =
             names.iter().zip(&mut columns).map(|(name, column)| (name.clone(), column.next().unwrap_or(Value::Null)));
         let mut row = Row::new(own.collect());
-        row.set("subdivision", Value::from(subdivision));
-        row.set("idx", Value::Int(index.to_string()));
+        let [of_part, number] = ADDED;
+        row.set(of_part, Value::from(subdivision));
+        row.set(number, Value::Int(index.to_string()));
         row
     };
     (0..rows.len()).map(row).collect()

@@ -23,6 +23,7 @@ mod value;
 mod value_json;
 mod value_path;
 
+pub(crate) use arrow::ADDED;
 pub use arrow::arrow_rows;
 pub use derived_columns::DerivedColumns;
 pub(crate) use entries::Entries;

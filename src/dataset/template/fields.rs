@@ -30,6 +30,13 @@ impl TemplateText {
 }
 
 impl TemplateField {
+    /// Whether it is written as fields are, as one word. Other names in braces, such as `{Best Answer}` and `{"a": 1}`, are
+    /// fields only if there is a column of that name.
+    pub(crate) fn is_word(&self) -> bool {
+        self.column.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && self.column.chars().all(|c| c.is_alphanumeric() || c == '_')
+    }
+
     /// An error if the row does not have the column; none if it does.
     pub fn missing_in(&self, row: &Row) -> Option<Warning> {
         match row.get(&self.column) {
@@ -67,6 +74,8 @@ impl TemplateField {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MissingColumns {
     fields: Vec<TemplateField>,
+    /// How many of them are fields whatever columns there are. The later ones are text if no row has their column.
+    needed: usize,
     /// How many rows lack each.
     lacking: Vec<u64>,
     rows: u64,
@@ -83,7 +92,14 @@ pub struct MissingColumns {
 impl MissingColumns {
     /// For the fields that rows must fill, see [`crate::Dataset::needed_fields`].
     pub fn new(fields: Vec<TemplateField>) -> Self {
-        Self { lacking: vec![0; fields.len()], fields, ..Self::default() }
+        Self { lacking: vec![0; fields.len()], needed: fields.len(), fields, ..Self::default() }
+    }
+
+    /// With what is a field only if some row has its column, see [`crate::Dataset::possible_fields`].
+    pub(crate) fn with_possible(mut self, possible: Vec<TemplateField>) -> Self {
+        self.fields.extend(possible);
+        self.lacking.resize(self.fields.len(), 0);
+        self
     }
 
     /// With the columns that the reader names, see [`crate::Dataset::named_columns`].
@@ -119,6 +135,11 @@ impl MissingColumns {
         self.rows
     }
 
+    /// Whether any row lacks the column of a field.
+    pub(crate) fn lacks_any(&self) -> bool {
+        self.lacking.iter().any(|rows| *rows > 0)
+    }
+
     /// The columns that the reader names, and rows have under nearly the same name.
     pub(crate) fn misspelt(&self) -> &[Warning] {
         &self.misspelt
@@ -142,16 +163,14 @@ impl MissingColumns {
 
     /// The fields whose columns no row has.
     pub(crate) fn nowhere_found(&self) -> impl Iterator<Item = &TemplateField> {
-        self.lacking().filter(|(_, rows)| *rows == self.rows).map(|(field, _)| field)
+        let needed = self.fields.iter().zip(&self.lacking).take(self.needed);
+        needed.filter(|(_, rows)| **rows > 0 && **rows == self.rows).map(|(field, _)| field)
     }
 
     /// The fields whose columns some rows lack, and how many rows do.
     pub fn somewhere(&self) -> impl Iterator<Item = (&TemplateField, u64)> {
-        self.lacking().filter(|(_, rows)| *rows < self.rows)
-    }
-
-    fn lacking(&self) -> impl Iterator<Item = (&TemplateField, u64)> {
-        self.fields.iter().zip(self.lacking.iter().copied()).filter(|(_, rows)| *rows > 0)
+        let lacking = self.fields.iter().zip(self.lacking.iter().copied());
+        lacking.filter(|(_, rows)| *rows > 0 && *rows < self.rows)
     }
 }
 
@@ -172,15 +191,13 @@ pub(crate) fn misspelt(named: &[TemplateField], row: &Row) -> Vec<Warning> {
 /// The shortest name that may be misspelt.
 const SHORTEST: usize = 4;
 
-/// The fields of a text: names in braces. Other braces are text.
+/// The fields of a text: names in braces. Those that are not [words](TemplateField::is_word) are perhaps text.
 pub(crate) fn of_text(text: &str, place: &str, fields: &mut Vec<TemplateField>) {
     for (at, _) in text.match_indices('{') {
         let Some(end) = text[at..].find('}') else { break };
         let name = &text[at + 1..at + end];
-        let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_alphanumeric() || c == '_');
         let field = TemplateField { place: place.into(), column: name.to_owned() };
-        if is_name && !fields.contains(&field) {
+        if !name.is_empty() && !name.contains('{') && !fields.contains(&field) {
             fields.push(field);
         }
     }
