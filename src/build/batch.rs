@@ -161,6 +161,9 @@ impl BatchBuilder<'_> {
         let writer = &mut self.writer;
         if let Some(answers) = self.answers {
             let plan = dataset.plan(&row, examples, prompter, |prompt| writer.tokens(prompt))?;
+            if let Some(first) = plan.prompt() {
+                self.built.notes.see_omissions(&writer.omissions(&first), place);
+            }
             let max_out_len = dataset.dataset().max_out_len(&row)?;
             let written = writer.write_turns(&key, plan, &max_out_len, answers, &mut self.built.out)?;
             self.built.written.add(written);

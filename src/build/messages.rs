@@ -8,7 +8,7 @@ use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode}
 use crate::dataset::{MaxOutLen, RowKey, TurnPlan};
 use crate::dialect::Model;
 use crate::error::{ErrorKind, Result};
-use crate::render::{ApiTemplate, empty_chat};
+use crate::render::{ApiTemplate, Omissions, empty_chat};
 use crate::sink::{MessagesJsonl, PromptKey};
 
 /// Prompts as messages: how they are built, and how they are written.
@@ -58,6 +58,11 @@ impl MessagesForm {
     /// The purpose of the prompts.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// What messages have no place for. What else is left out is up to the server.
+    pub(super) fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
+        Omissions { strings: self.template.strings_left_out(conversation), ..Omissions::default() }
     }
 
     pub(super) fn estimated_tokens(&self, conversation: &Conversation) -> Result<usize> {

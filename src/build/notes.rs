@@ -66,6 +66,8 @@ enum Kind {
     Unread,
     /// A string, to which the template is not applied.
     String,
+    /// A string beside messages, for which these have no place.
+    WithoutRole,
     /// A key of a request that says how its answer is sampled.
     Sampling,
     /// Arguments of a call, which the chat template encodes once more.
@@ -134,6 +136,9 @@ impl Notes {
         }
         for key in &omissions.unread {
             self.add(Kind::Unread, key, 1, &place);
+        }
+        if omissions.strings > 0 {
+            self.add(Kind::WithoutRole, "", omissions.strings, &place);
         }
         if omissions.encoded_arguments > 0 {
             self.add(Kind::Arguments, "", omissions.encoded_arguments, &place);
@@ -244,6 +249,13 @@ impl Noticed {
                 let way_out =
                     way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " turns each one into a user message"];
                 Some(Warning::new("string-prompts", what).with_way_out(way_out))
+            }
+            Kind::WithoutRole => {
+                let strings = counted(*count, "string");
+                let what = format!(
+                    "{strings} without a role left out, because messages have no place for them (first at {first})"
+                );
+                Some(Warning::new("string-left-out", what).with_way_out("write {role, prompt} in their place"))
             }
             Kind::Sampling => {
                 let requests = counted(*count, "request");

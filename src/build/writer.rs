@@ -141,7 +141,7 @@ impl PromptWriter<'_> {
     pub(crate) fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         match self {
             Self::Ids(ids, _) => ids.builder.omissions(conversation),
-            Self::Messages(_) => Omissions::default(),
+            Self::Messages(messages) => messages.omissions(conversation),
         }
     }
 

@@ -97,8 +97,13 @@ impl PromptBuilder {
     /// What the template leaves out of a conversation because it declares so.
     pub(crate) fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         let omissions = self.shared.renderer.omissions(conversation);
-        // A chat wrapper makes messages of strings.
-        Omissions { is_string: omissions.is_string && self.shared.chat_wrapper.is_none(), ..omissions }
+        // A chat wrapper makes messages of strings that are whole prompts, but not of those between messages.
+        match &self.shared.chat_wrapper {
+            Some((template, _)) => {
+                Omissions { is_string: false, strings: template.strings_left_out(conversation), ..omissions }
+            }
+            None => omissions,
+        }
     }
 
     /// Whether the last message is an answer that is left out because the model generates it.

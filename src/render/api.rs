@@ -129,6 +129,14 @@ impl ApiTemplate {
         }
     }
 
+    /// How many strings of a prompt list are left out, because messages have no place for them. White space separates what
+    /// is joined, and is not missed.
+    pub(crate) fn strings_left_out(&self, conversation: &Conversation) -> u64 {
+        let (Self::Roles(_), Conversation::List(items)) = (self, conversation) else { return 0 };
+        let is_left_out = |item: &&Item| matches!(item, Item::Text(text) if !text.trim().is_empty());
+        items.iter().filter(is_left_out).count() as u64
+    }
+
     fn has_empty_system(&self, conversation: &Conversation) -> bool {
         let (Self::Roles(roles), Conversation::List(items)) = (self, conversation) else { return false };
         let is_system =

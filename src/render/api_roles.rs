@@ -78,7 +78,7 @@ impl ApiRoles {
         for (i, item) in items.iter().enumerate() {
             let place = format_args!("item {i}");
             match (item, open.last().map(|(section, _)| *section)) {
-                // An API has no place for text without a role.
+                // An API has no place for text without a role. `strings_left_out` counts it.
                 (Item::Text(_), _) => {}
                 (Item::Marker(marker), _) => {
                     let closed = close(marker, items, &mut open, i).at(place)?;

@@ -16,6 +16,8 @@ pub struct Omissions<'c> {
     pub is_string: bool,
     /// What a chat template does not read: `tools`, `documents`, `tool_calls`, or one of its variables.
     pub unread: Vec<&'c str>,
+    /// How many strings of a prompt list have no role to speak them where only messages go.
+    pub strings: u64,
     /// How many calls of tools have arguments that are a text, which a chat template writes as JSON once more.
     pub encoded_arguments: u64,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::vec;
 
 use crate::assemble::TokenizedPrompt;
-use crate::build::InputRemarks;
+use crate::build::{InputRemarks, Notes};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Examples, InputFormat, Line, MaxOutLen, PickedRow, Row, RowKey, RowPrompt, RowPrompter};
@@ -114,6 +114,17 @@ impl Job {
         };
         let key = dataset.kept_columns().key(row, pick)?;
         Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts })
+    }
+
+    /// Notes what the template leaves out of the prompts of a row, or of the first turn of a dialogue.
+    pub(crate) fn note_omissions(&self, builder: &PromptBuilder, notes: &mut Notes) {
+        let mut see = |prompt: &Conversation| notes.see_conversation(prompt, builder, self.place());
+        match &self.prompts {
+            // Noted with its record.
+            Prompts::Conversation(..) => {}
+            Prompts::Known(prompts) => prompts.as_slice().iter().for_each(|prompt| see(&prompt.conversation)),
+            Prompts::Turns(turns, _) => turns.plan().prompt().iter().for_each(see),
+        }
     }
 
     /// Where it is.

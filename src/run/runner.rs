@@ -226,7 +226,10 @@ impl Run<'_> {
                 remarks.notes.see_row(&row, place);
                 let strip_thoughts = self.runner.options.strip_thoughts;
                 let dataset = (&**dataset, prompter);
-                Job::row(&row, (number, pick), (batch, line), examples, dataset, &mut self.session, strip_thoughts)
+                let session = &mut self.session;
+                let job = Job::row(&row, (number, pick), (batch, line), examples, dataset, session, strip_thoughts)?;
+                job.note_omissions(self.session.builder(), &mut remarks.notes);
+                Ok(job)
             }
             _ => {
                 let (format, builder) = (self.runner.options.input_format, self.session.builder());
