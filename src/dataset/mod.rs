@@ -50,9 +50,10 @@ pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};
 pub use rows::{Row, Value};
 #[cfg(feature = "http")]
 pub(crate) use source::Scan;
-pub use source::{CsvOptions, Holds, Quotes, RawRecord};
 pub(crate) use source::{
-    FileRecord, Line, RecordSource, Records, check_nesting, decompressed, is_compressed, is_of_no_json, open, table_of,
+    BadRow, FileRecord, Line, RecordSource, Records, check_nesting, decompressed, is_compressed, is_of_no_json, open,
+    table_of,
 };
+pub use source::{CsvOptions, Holds, Quotes, RawRecord};
 pub(crate) use template::{Layout, MissingColumns, TemplateField};
 pub(crate) use template_error::{row_error, template_error};

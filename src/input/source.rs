@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use crate::dataset::{
-    CsvOptions, Holds, InputFormat, RecordSource, Records, Row, decompressed, is_compressed, open, table_of,
+    BadRow, CsvOptions, Holds, InputFormat, RecordSource, Records, Row, decompressed, is_compressed, open, table_of,
 };
 use crate::dialect::demo_conversations;
 use crate::error::{At, Error, ErrorKind, Result, Setting};
@@ -154,6 +154,11 @@ impl Input {
 
     /// Rows in memory.
     pub fn rows(name: impl Into<String>, rows: Vec<Row>) -> Self {
+        Self::table(name, rows.into_iter().map(Ok).collect())
+    }
+
+    /// Rows in memory, among records that are none.
+    pub(crate) fn table(name: impl Into<String>, rows: Vec<std::result::Result<Row, BadRow>>) -> Self {
         let source = RecordSource::Table(table_of(rows));
         Self::of(name, "row", source, false)
     }
@@ -177,7 +182,7 @@ impl Input {
         self.may_wait
     }
 
-    pub(super) fn records(self, longest: usize, holds: Holds) -> Records<Box<dyn BufRead + Send>> {
+    pub(crate) fn records(self, longest: usize, holds: Holds) -> Records<Box<dyn BufRead + Send>> {
         let holds = match holds {
             Holds::Conversations if self.format.lists_records() => Holds::Rows,
             holds => holds,

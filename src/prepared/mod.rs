@@ -17,6 +17,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod arrow;
 mod batched;
 mod checked_rows;
 mod chosen_prompt;
@@ -272,19 +273,6 @@ impl PreparedDataset {
             options.continue_final_message |= !template.gen_prefix.is_empty();
             options.open_answer = options.mode == Mode::Score;
         }
-    }
-
-    /// The inputs' rows in the form of Hugging Face `datasets`, as one input, if that is requested.
-    ///
-    /// # Errors
-    /// Errors of reading them.
-    pub fn through_arrow(&self, inputs: Vec<Input>) -> Result<Vec<Input>> {
-        if !self.options.arrow_compat {
-            return Ok(inputs);
-        }
-        let name = inputs.iter().map(Input::name).collect::<Vec<_>>().join(", ");
-        let (rows, _) = read(inputs, self.options.max_line_bytes)?;
-        Ok(vec![Input::rows(name, arrow_rows(rows, &format!("{}_test", self.dataset.abbr())))])
     }
 }
 

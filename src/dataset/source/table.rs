@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::dataset::rows::Row;
 use crate::dataset::source::{FileRecord, Line, Wrong};
-use crate::error::{At, Place, Result};
+use crate::error::{At, Error, Place, Result};
 
 /// Reads the next row of a table, of at most this many bytes. After an error there are no more.
 pub(crate) type TableRows = Box<dyn FnMut(usize) -> Option<io::Result<std::result::Result<Row, BadRow>>> + Send>;
@@ -50,9 +50,17 @@ impl Table {
 }
 
 /// The rows as a table.
-pub(crate) fn table_of(rows: Vec<Row>) -> TableRows {
+pub(crate) fn table_of(rows: Vec<std::result::Result<Row, BadRow>>) -> TableRows {
     let mut rows = rows.into_iter();
-    Box::new(move |_| rows.next().map(|row| Ok(Ok(row))))
+    Box::new(move |_| rows.next().map(Ok))
+}
+
+impl BadRow {
+    /// A record with this error, and its bytes.
+    pub(crate) fn new(error: Error, bytes: Vec<u8>) -> Self {
+        let way_out = error.way_out().cloned();
+        Self::Wrong(Wrong { what: error.without_way_out().to_string(), way_out }, bytes)
+    }
 }
 
 /// Whether a row is longer than this as JSON. Only a row that may be too long is written out.
