@@ -58,10 +58,11 @@ pub(crate) fn batches(
     let holds = if rows.is_some() { Holds::Rows } else { Holds::Conversations };
     let mut next = streamed(inputs, longest, holds);
     let mut retriever = None;
+    let mut rows_of_file = None;
     if let Some((dataset, of_dataset)) = rows {
         retriever = Some(of_dataset);
         if dataset.picks_rows() {
-            next = picked(std::iter::from_fn(next).collect(), dataset)?;
+            (next, rows_of_file) = picked(std::iter::from_fn(next).collect(), dataset)?;
         }
     }
     let mut first = 0;
@@ -71,7 +72,11 @@ pub(crate) fn batches(
         if has_failed || left == 0 {
             return None;
         }
-        let mut batch = next()?;
+        let Some(mut batch) = next() else {
+            let error = retriever.as_mut()?.finish(rows_of_file.unwrap_or(first as usize)).err()?;
+            has_failed = true;
+            return Some(LineBatch { error: Some(error), ..LineBatch::new(&"".into()) });
+        };
         if batch.lines.len() >= left {
             batch.lines.truncate(left);
             batch.error = None;
@@ -80,7 +85,12 @@ pub(crate) fn batches(
         batch.first = first;
         if let Some(retriever) = &mut retriever {
             for i in 0..batch.lines.len() {
-                match retriever.retrieve(first as usize + i) {
+                let index = first as usize + i;
+                let examples = match batch.picks.get(i) {
+                    Some(pick) => retriever.retrieve_picked(index, pick.row),
+                    None => retriever.retrieve(index),
+                };
+                match examples {
                     Ok(examples) => batch.examples.push(examples),
                     Err(error) => {
                         batch.lines.truncate(i);
@@ -101,8 +111,8 @@ pub(crate) fn objects(inputs: Vec<Input>, longest: usize) -> Batches {
     streamed(inputs, longest, Holds::Rows)
 }
 
-/// The rows that a dataset asks, among all, which therefore must be in memory.
-fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<Batches> {
+/// The rows that a dataset asks, among all, which therefore must be in memory, and how many there are in all.
+fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<(Batches, Option<usize>)> {
     let mut lines = Vec::new();
     for mut batch in all {
         if let Some(error) = batch.error.take() {
@@ -111,8 +121,9 @@ fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<Batches> {
         let batch = Arc::new(batch);
         lines.extend((0..batch.lines.len()).map(|i| (Arc::clone(&batch), i)));
     }
-    let mut picks = dataset.picked_rows(lines.len())?.peekable();
-    Ok(Box::new(move || {
+    let rows = lines.len();
+    let mut picks = dataset.picked_rows(rows)?.peekable();
+    let batches: Batches = Box::new(move || {
         let input = Arc::clone(&lines[picks.peek()?.row].0.input);
         let mut batch = LineBatch::new(&input);
         while let Some(pick) =
@@ -126,7 +137,8 @@ fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<Batches> {
             batch.picks.push(pick);
         }
         Some(batch)
-    }))
+    });
+    Ok((batches, Some(rows)))
 }
 
 /// Reads the inputs one after the other, batch by batch.

@@ -120,7 +120,7 @@ impl TurnPlan {
         if plan.next.is_none() {
             let what = match plan.dialogue {
                 _ if mode == InferMode::EveryEmpty && plan.turns() > 0 => {
-                    "multiround only generates empty turns, but all have text"
+                    "infer_mode every_empty (multiround) asks only for empty turns, but all have text"
                 }
                 Dialogue::Messages(_) if !plan.examples.is_empty() => {
                     "outside its examples there is no message of role \"assistant\""

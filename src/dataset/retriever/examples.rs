@@ -13,6 +13,22 @@ pub trait Retriever: Send {
     /// # Errors
     /// Any error of the retriever.
     fn retrieve(&mut self, index: usize) -> Result<Examples>;
+
+    /// The same if the dataset picks rows: row number `index` of the test set is number `row` of its file.
+    ///
+    /// # Errors
+    /// Any error of the retriever.
+    fn retrieve_picked(&mut self, index: usize, _row: usize) -> Result<Examples> {
+        self.retrieve(index)
+    }
+
+    /// Called after the last row, with the number of rows in the file.
+    ///
+    /// # Errors
+    /// If the retriever is for other rows.
+    fn finish(&mut self, _rows: usize) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The examples of a row.
