@@ -102,29 +102,28 @@ impl Content {
 
     /// Its texts, whatever is between them.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        let (text, parts) = match self {
-            Self::Text(text) => (Some(text.as_str()), &[][..]),
-            Self::Parts(parts) => (None, &parts[..]),
-            Self::Null => (None, &[][..]),
-        };
-        text.into_iter().chain(parts.iter().filter_map(|part| match part {
-            ContentPart::Text(part) => Some(part.text.as_str()),
+        self.texts_of(|part| match part {
+            ContentPart::Text(part) => Some(&*part.text),
             ContentPart::Media(_) | ContentPart::Ids(_) | ContentPart::Other(_) => None,
-        }))
+        })
     }
 
     /// Its texts and the sources of its media: what [`Self::map_texts`] changes.
     pub(crate) fn texts_and_sources(&self) -> impl Iterator<Item = &str> {
+        self.texts_of(|part| match part {
+            ContentPart::Text(part) => Some(&*part.text),
+            ContentPart::Media(media) => Some(&*media.source),
+            ContentPart::Ids(_) | ContentPart::Other(_) => None,
+        })
+    }
+
+    fn texts_of(&self, of_part: fn(&ContentPart) -> Option<&str>) -> impl Iterator<Item = &str> {
         let (text, parts) = match self {
             Self::Text(text) => (Some(text.as_str()), &[][..]),
             Self::Parts(parts) => (None, &parts[..]),
             Self::Null => (None, &[][..]),
         };
-        text.into_iter().chain(parts.iter().filter_map(|part| match part {
-            ContentPart::Text(part) => Some(part.text.as_str()),
-            ContentPart::Media(media) => Some(media.source.as_str()),
-            ContentPart::Ids(_) | ContentPart::Other(_) => None,
-        }))
+        text.into_iter().chain(parts.iter().filter_map(of_part))
     }
 
     pub(super) fn into_parts(self) -> Vec<ContentPart> {

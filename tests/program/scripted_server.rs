@@ -75,6 +75,16 @@ impl Drop for ScriptedServer {
     }
 }
 
+/// A dataset of dialogues whose turns go on from the model's answers.
+pub(crate) const DIALOGUES: &str = r#"
+[reader_cfg]
+input_columns = ["question"]
+output_column = "answer"
+[infer_cfg]
+prompt_template = { type = "MultiTurnPromptTemplate", template = { round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "{answer}" }] } }
+inferencer = { type = "MultiTurnGenInferencer", infer_mode = "every" }
+"#;
+
 /// A folder with this many conversations for a run, in `in.jsonl`.
 pub(crate) fn folder(rows: usize) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");

@@ -12,6 +12,7 @@ use crate::fake_server::{Does, FAULTS, FakeServer};
 use crate::harness::{Tests, tests};
 use crate::program::{line_by_line, metatok, output, stderr, stdout};
 use crate::root::root;
+use crate::scripted_server::DIALOGUES;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -39,16 +40,6 @@ fn conversations(count: usize) -> String {
         })
         .collect()
 }
-
-/// A dataset of dialogues whose turns go on from the model's answers.
-const DIALOGUES: &str = r#"
-[reader_cfg]
-input_columns = ["question"]
-output_column = "answer"
-[infer_cfg]
-prompt_template = { type = "MultiTurnPromptTemplate", template = { round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "{answer}" }] } }
-inferencer = { type = "MultiTurnGenInferencer", infer_mode = "every" }
-"#;
 
 fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(folder.join(name), text).expect("it is written");

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use crate::harness::{Tests, tests};
 use crate::program::{output, stderr, stdout};
-use crate::scripted_server::{ScriptedServer, begin_stream, folder, respond, send, stream, usual, vllm_event};
+use crate::scripted_server::{
+    DIALOGUES, ScriptedServer, begin_stream, folder, respond, send, stream, usual, vllm_event,
+};
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -375,14 +377,6 @@ fn an_answer_in_one_piece_has_an_end() {
 
 /// Where a stop that only the server knows ends it, or a stop string that begins within a token.
 fn the_next_turn_has_what_the_answer_has() {
-    let dialogues = r#"
-[reader_cfg]
-input_columns = ["question"]
-output_column = "answer"
-[infer_cfg]
-prompt_template = { type = "MultiTurnPromptTemplate", template = { round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "{answer}" }] } }
-inferencer = { type = "MultiTurnGenInferencer", infer_mode = "every" }
-"#;
     let tokenizer = metatok::Tokenizer::demo().expect("the demo loads");
     for (ids, stop_reason, text) in [
         (vec![44, 695, 13], json!(13), "Mars"),
@@ -397,7 +391,7 @@ inferencer = { type = "MultiTurnGenInferencer", infer_mode = "every" }
             _ => usual(asked, "m", to),
         });
         let (folder, url) = (folder(0), server.url());
-        std::fs::write(folder.path().join("d.toml"), dialogues).expect("it is written");
+        std::fs::write(folder.path().join("d.toml"), DIALOGUES).expect("it is written");
         std::fs::write(folder.path().join("rows.jsonl"), r#"{"question": ["a", "b"], "answer": ["", ""]}"#)
             .expect("it is written");
         let args = ["run", "-m", "demo", "--engine", "vllm", "--url", &url, "-d", "d.toml", "-o", "out", "rows.jsonl"];
