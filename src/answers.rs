@@ -104,14 +104,15 @@ impl Answer {
         text_before(text, strings.chain(tokens).chain(own))
     }
 
-    /// The same without a tokenizer: up to one of these strings, or the text of the stop at which it ended.
+    /// The same without a tokenizer: up to one of these strings, or that at which it ended.
     ///
     /// # Errors
     /// The same as for [`StopCriteria::matcher`].
     fn before_strings<'t>(&self, text: &'t str, stop_strings: &[String]) -> Result<&'t str> {
         let own = match &self.stop {
-            Some(Stop::String { string } | Stop::Token { token: Some(string), .. }) => Some(&**string),
-            Some(Stop::Token { token: None, .. }) | None => None,
+            Some(Stop::String { string }) => Some(&**string),
+            // Its text may be a part of other tokens.
+            Some(Stop::Token { .. }) | None => None,
         };
         text_before(text, stop_strings.iter().map(String::as_str).chain(own))
     }

@@ -87,7 +87,8 @@ pub(crate) fn first_that_fits(
         let (mut same, mut other, mut step) = (tried, most + 1, 1);
         while other - same > 1 {
             let next = if other > most { most.min(same + step) } else { same + (other - same) / 2 };
-            match left(next)?.prompt == prompt {
+            // What fails further on is another prompt.
+            match left(next).is_ok_and(|left| left.prompt == prompt) {
                 true => (same, step) = (next, step * 2),
                 false => other = next,
             }

@@ -58,11 +58,10 @@ pub(crate) fn batches(
     let holds = if rows.is_some() { Holds::Rows } else { Holds::Conversations };
     let mut next = streamed(inputs, longest, holds);
     let mut retriever = None;
-    let mut rows_of_file = None;
     if let Some((dataset, of_dataset)) = rows {
         retriever = Some(of_dataset);
         if dataset.picks_rows() {
-            (next, rows_of_file) = picked(std::iter::from_fn(next).collect(), dataset)?;
+            next = picked(std::iter::from_fn(next).collect(), dataset)?;
         }
     }
     let mut first = 0;
@@ -72,11 +71,7 @@ pub(crate) fn batches(
         if has_failed || left == 0 {
             return None;
         }
-        let Some(mut batch) = next() else {
-            let error = retriever.as_mut()?.finish(rows_of_file.unwrap_or(first as usize)).err()?;
-            has_failed = true;
-            return Some(LineBatch { error: Some(error), ..LineBatch::new(&"".into()) });
-        };
+        let mut batch = next()?;
         if batch.lines.len() >= left {
             batch.lines.truncate(left);
             batch.error = None;
@@ -111,8 +106,8 @@ pub(crate) fn objects(inputs: Vec<Input>, longest: usize) -> Batches {
     streamed(inputs, longest, Holds::Rows)
 }
 
-/// The rows that a dataset asks, among all, which therefore must be in memory, and how many there are in all.
-fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<(Batches, Option<usize>)> {
+/// The rows that a dataset asks, among all, which therefore must be in memory.
+fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<Batches> {
     let mut lines = Vec::new();
     for mut batch in all {
         if let Some(error) = batch.error.take() {
@@ -121,9 +116,8 @@ fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<(Batches, Option<usi
         let batch = Arc::new(batch);
         lines.extend((0..batch.lines.len()).map(|i| (Arc::clone(&batch), i)));
     }
-    let rows = lines.len();
-    let mut picks = dataset.picked_rows(rows)?.peekable();
-    let batches: Batches = Box::new(move || {
+    let mut picks = dataset.picked_rows(lines.len())?.peekable();
+    Ok(Box::new(move || {
         let input = Arc::clone(&lines[picks.peek()?.row].0.input);
         let mut batch = LineBatch::new(&input);
         while let Some(pick) =
@@ -137,8 +131,7 @@ fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<(Batches, Option<usi
             batch.picks.push(pick);
         }
         Some(batch)
-    });
-    Ok((batches, Some(rows)))
+    }))
 }
 
 /// Reads the inputs one after the other, batch by batch.

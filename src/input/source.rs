@@ -184,7 +184,7 @@ impl Input {
 
     pub(crate) fn records(self, longest: usize, holds: Holds) -> Records<Box<dyn BufRead + Send>> {
         let holds = match holds {
-            Holds::Conversations if self.format.lists_records() => Holds::Rows,
+            Holds::Conversations if self.format.lists_records() => Holds::Records,
             holds => holds,
         };
         Records::of(self.source, self.unit, longest, holds).in_field(self.field)

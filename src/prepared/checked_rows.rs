@@ -31,7 +31,7 @@ impl PreparedDataset {
     pub fn check_rows(&self, inputs: Vec<Input>, limit: Option<usize>, checker: &mut Checker) -> Result<usize> {
         let (single_pass, limit) = (self.single_pass(), limit.unwrap_or(usize::MAX));
         let (mut prompter, mut other) = (self.prompter(), single_pass.prompter());
-        let mut retriever = self.open_retriever()?;
+        let mut retriever = self.retriever()?;
         checker.see_dataset(self.dataset(), self.train());
         let mut rows = 0;
         each_record(inputs, Holds::Rows, self.options.max_line_bytes, |place, record| {

@@ -19,7 +19,10 @@ impl PreparedDataset {
     pub(super) fn checked_example_ids(&self, row: &Row, examples: Examples) -> Result<Vec<i64>> {
         let ids = self.example_ids(row, examples)?;
         if self.options.strict && self.missing_in_examples.lacks_any() {
-            let fields = self.dataset.example_fields();
+            let mut fields = self.dataset.example_fields();
+            if self.fills_examples() {
+                fields.retain(|field| row.get(&field.column).is_none());
+            }
             ids.iter().try_for_each(|id| self.check_example(*id, &fields))?;
         }
         Ok(ids)
@@ -38,36 +41,35 @@ impl PreparedDataset {
         }
     }
 
-    /// Warnings about columns that rows of the examples lack, unless that is an error.
+    /// Warnings about columns that rows of the examples lack.
     pub(super) fn example_warnings(&self) -> Vec<Warning> {
-        let missing = &self.missing_in_examples;
-        let nowhere = missing.nowhere_found().filter(|_| self.leaves_unfilled());
-        let lacking = missing.somewhere().chain(nowhere.map(|field| (field, missing.rows())));
+        let (missing, fields) = (&self.missing_in_examples, self.dataset.example_fields());
+        let nowhere = missing.nowhere_found().map(|field| (field, missing.rows()));
         let warning = |(field, lacking): (&TemplateField, u64)| {
             let lack = if lacking == 1 { "lacks" } else { "lack" };
             let rows = counted(missing.rows(), "row");
             let what = format!("{lacking} of {rows} for examples {lack} the column {:?}", field.column);
-            let way_out = match self.options.strict {
-                true => way_out!["rows with such examples are rejected"],
-                false => {
-                    let stay = "there such fields stay, or are filled from the row that is asked (";
-                    way_out![stay, Setting::STRICT, " rejects rows with such examples)"]
+            let (filled, lacking_too) = match self.fills_examples() {
+                true => (", or are filled from the row that is asked", " that lack it, too"),
+                false => ("", ""),
+            };
+            let stay = format!("there such fields stay{filled}");
+            let way_out = match (self.options.strict, fields.contains(field)) {
+                (true, true) => way_out![format!("rows with such examples{lacking_too} are rejected")],
+                (false, true) => {
+                    way_out![stay, " (", Setting::STRICT, format!(" rejects rows with such examples{lacking_too})")]
                 }
+                (_, false) => way_out![stay],
             };
             let warning = Warning::new("missing-column", what).with_way_out(way_out);
             warning.at(field.place.clone()).at(Place::file(&self.dataset.name))
         };
-        lacking.map(warning).collect()
+        missing.somewhere().chain(nowhere).map(warning).collect()
     }
 
-    /// Rejects examples without a column that each of them needs: the training set is then of another dataset.
-    pub(super) fn check_example_columns(&self) -> Result<()> {
-        let Some((_, warning)) = self.missing_in_examples.everywhere().filter(|_| !self.leaves_unfilled()) else {
-            return Ok(());
-        };
-        let error = warning.into_error(|message| ErrorKind::Dataset(message + "; no row for examples has it"));
-        let way_out = way_out!["use the column's name in the rows (", Setting::COMPAT, " leaves such fields unfilled)"];
-        Err(error.with_way_out(way_out).at(Place::file(&self.dataset.name)))
+    /// Whether fields that an example leaves are filled from the row that is asked.
+    fn fills_examples(&self) -> bool {
+        self.dataset.task.example_template().is_none_or(|(_, template)| template.layout().is_none())
     }
 
     /// Whether fields stay as they are if no row has their column, as in the references.

@@ -9,14 +9,8 @@ impl PreparedDataset {
     /// Returns the examples for one row after the other.
     ///
     /// # Errors
-    /// If the dataset needs examples and their rows are not specified, or none of these has a column that they need.
+    /// If the dataset needs examples and their rows are not specified.
     pub fn retriever(&self) -> Result<Box<dyn Retriever>> {
-        self.check_example_columns()?;
-        self.open_retriever()
-    }
-
-    /// The same, whatever columns the examples' rows have.
-    pub(super) fn open_retriever(&self) -> Result<Box<dyn Retriever>> {
         let Dataset { task, name, .. } = &*self.dataset;
         let count = task.retriever.count();
         if count > 0 && self.options.train.is_none() {

@@ -12,18 +12,23 @@ use crate::score::next_question::before_next_choice;
 /// a list follows it, if it is taken back, or if the text ends with another label. What follows a next question does not
 /// count.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
-    settled_in(&with_half_width(text.trim()), labels)
+    let text = text.trim();
+    let are_wide = labels.iter().any(|label| label.contains(is_wide));
+    settled_in(&if are_wide { text.into() } else { with_half_width(text) }, labels)
 }
 
 /// A text with the usual forms of the wide letters and digits `Ａ` and `１`.
 fn with_half_width(text: &str) -> Cow<'_, str> {
-    const WIDE: [RangeInclusive<char>; 3] = ['０'..='９', 'Ａ'..='Ｚ', 'ａ'..='ｚ'];
-    let is_wide = |c: char| WIDE.iter().any(|wide| wide.contains(&c));
     if !text.contains(is_wide) {
         return text.into();
     }
     let half = |c: char| char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c);
     text.chars().map(|c| if is_wide(c) { half(c) } else { c }).collect()
+}
+
+fn is_wide(c: char) -> bool {
+    const WIDE: [RangeInclusive<char>; 3] = ['０'..='９', 'Ａ'..='Ｚ', 'ａ'..='ｚ'];
+    WIDE.iter().any(|wide| wide.contains(&c))
 }
 
 fn settled_in<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
@@ -353,6 +358,8 @@ mod tests {
             ("The correct answer is **(C)** A gene that codes for hair.", Some("C")),
             ("(B) A is wrong.", Some("B")),
             ("B) or A) are both right", None),
+            ("Question B: A matches best", None),
+            ("I first chose B - A fits better", None),
             ("答案：Ｂ", Some("B")),
             ("选（Ａ）项", Some("A")),
             ("CABBAGE", None),
@@ -375,6 +382,10 @@ mod tests {
         ] {
             assert_eq!(settled(text, &words), Some(label), "{text}");
         }
+        let capitals = ["US", "UK"].map(String::from);
+        assert_eq!(settled("Please tell us: UK", &capitals), Some("UK"));
+        let wide = ["Ａ", "Ｂ"].map(String::from);
+        assert_eq!(settled("答案：Ｂ", &wide), Some("Ｂ"));
         let differ_in_case = ["PH", "pH"].map(String::from);
         assert_eq!(settled("pH", &differ_in_case), Some("pH"));
         assert_eq!(settled("ph", &differ_in_case), None);

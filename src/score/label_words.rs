@@ -54,7 +54,7 @@ pub(super) static JOINED: LazyLock<Regex> =
 /// Another label directly before: what follows is the text of its option, as in `(B) A decrease in demand`.
 pub(super) static OPTION_NAMED: LazyLock<Regex> = LazyLock::new(|| {
     let apart = r"(?:[)\]）】*:：.]+ *|\*\* *| +[-–—] +)";
-    Regex::new(&format!(r"(?:^|[^\p{{L}}\p{{N}}])\p{{Lu}}{apart}(?:\*\* *)?$")).expect("it is a regular expression")
+    Regex::new(&format!(r"(?:^|[^\p{{L}}\p{{N}}])(\p{{Lu}}){apart}(?:\*\* *)?$")).expect("it is a regular expression")
 });
 
 /// Before a label that is a unit: a number, a degree sign.

@@ -44,7 +44,7 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     found.retain(|one| {
         let (before, after) = (near(text, one), &text[one.end()..]);
         let is_pronoun = one.label == "I" && is_word(text, one);
-        let is_article = one.label == "A" && is_before_word(text, one) && OPTION_NAMED.is_match(before);
+        let is_article = one.label == "A" && is_before_word(text, one) && begins_option(text, one);
         let is_letter = one.label.len() == 1 && one.label.starts_with(char::is_alphabetic);
         let item = sign(text, one).map(|sign| (sign, one.label));
         let is_like = |(sign, label): &(char, &str)| item.is_some_and(|own| own.0 == *sign && own.1 != *label);
@@ -63,6 +63,14 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
         found.is_doubted = is_doubted || is_word(text, found);
     }
     found
+}
+
+/// Whether the text of an option begins here, whose label opens the text or is announced.
+fn begins_option(text: &str, one: &Found<'_>) -> bool {
+    let before = near(text, one);
+    let Some(label) = OPTION_NAMED.captures(before).and_then(|found| found.get(1)) else { return false };
+    let opens = !text[..one.at - before.len() + label.start()].contains(char::is_alphanumeric);
+    opens || ANNOUNCED.captures(&before[..label.start()]).is_some_and(|found| found.get(1).is_some())
 }
 
 /// Whether a label is followed by what is said of it.
@@ -88,7 +96,8 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     let lowercase = text.to_ascii_lowercase();
     for label in labels.iter().filter(|label| !label.is_empty()) {
         let is_like = |other: &&String| other.eq_ignore_ascii_case(label);
-        let has_any_case = label.len() > 1 && labels.iter().filter(is_like).count() == 1;
+        let is_word = label.len() > 1 && label.contains(char::is_lowercase);
+        let has_any_case = is_word && labels.iter().filter(is_like).count() == 1;
         let (searched, sought) =
             if has_any_case { (&*lowercase, label.to_ascii_lowercase()) } else { (text, label.clone()) };
         for (at, _) in searched.match_indices(&*sought) {
@@ -123,7 +132,7 @@ fn continues(mut beside: impl Iterator<Item = char>) -> bool {
     next.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c))
 }
 
-pub(super) fn is_cjk(c: char) -> bool {
+fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
 }
 

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use crate::score::labels_found::is_cjk;
 use crate::score::next_question::before_next_question;
 
 /// Numbers between commas and points, or more points than a number has.
@@ -113,19 +112,43 @@ fn start_of_last(numbers: &str) -> usize {
 fn is_negative(before: &str) -> bool {
     let is_currency = |c: char| c == '\\' || c.general_category() == GeneralCategory::CurrencySymbol;
     let Some(before) = before.trim_end_matches(is_currency).strip_suffix(MINUSES) else { return false };
-    let mut chars = before.chars().rev();
-    match chars.next() {
-        Some(c) if has_no_spaces(c) => !chars.next().is_some_and(char::is_numeric),
-        Some(c) => !c.is_alphanumeric() && c != ')',
-        None => true,
-    }
+    !before.ends_with(|c: char| c.is_alphanumeric() || c == ')') || ANNOUNCING.iter().any(|word| before.ends_with(word))
 }
 
-/// Whether numbers stand directly after words of this script. But what follows a number is a unit, as in `3月-5月`.
-fn has_no_spaces(c: char) -> bool {
-    let is_thai_or_near = matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
-    is_cjk(c) || is_thai_or_near || matches!(c, '\u{ac00}'..='\u{d7a3}')
-}
+/// Ends of words that announce a number, in languages that write none or no space before it: `答案是-5`. After other words,
+/// the sign stands between two numbers, as in `3小时-5小时`.
+const ANNOUNCING: [&str; 30] = [
+    "是",
+    "为",
+    "為",
+    "得",
+    "有",
+    "于",
+    "於",
+    "即",
+    "约",
+    "約",
+    "成",
+    "至",
+    "到",
+    "达",
+    "達",
+    "剩",
+    "は",
+    "が",
+    "に",
+    "を",
+    "은",
+    "는",
+    "이",
+    "가",
+    "을",
+    "를",
+    "คือ",
+    "เป็น",
+    "เท่ากับ",
+    "ได้",
+];
 
 #[cfg(test)]
 mod tests {
@@ -155,6 +178,9 @@ mod tests {
             ("답은-5입니다", "-5"),
             ("คำตอบคือ-5", "-5"),
             ("3月-5月", "5"),
+            ("3小时-5小时", "5"),
+            ("10달러-5달러", "5"),
+            ("二〇二四年-5", "5"),
             ("第2章-3", "3"),
             ("The answer is 18.", "18"),
             ("#### 1,234,567", "1234567"),

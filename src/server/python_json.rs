@@ -24,7 +24,7 @@ fn with_nulls(json: &str) -> Option<String> {
     while let Some(c) = rest.chars().next() {
         let found = NOT_FINITE.iter().find(|number| !is_string && rest.starts_with(**number));
         match found {
-            // As long as before, so that errors name the right column.
+            // As long as before, if it can be, so that errors name the right column.
             Some(number) => {
                 let by = if *number == MINUS_INFINITY { LEAST } else { "null" };
                 written.push_str(&format!("{by:0$}", number.len()));

@@ -30,7 +30,7 @@ pub(super) struct VllmLogprobs(Option<HashMap<TokenId, Logprob>>);
 
 #[derive(Deserialize)]
 struct Logprob {
-    /// Null where Python writes `-Infinity`.
+    /// Null where Python writes `NaN`.
     logprob: Option<f64>,
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_logarithm_of_zero_is_none() {
+    fn what_is_no_number_is_none() {
         let position: VllmLogprobs =
             serde_json::from_str(r#"{"5": {"logprob": null}, "6": {"logprob": -1.5}}"#).expect("it is vLLM's form");
         let logprobs = TokenLogprobs::from(position);

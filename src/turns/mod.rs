@@ -135,6 +135,10 @@ impl Turns {
         let (said, read) = answer::read(&self.builder, ids, stop, self.strip_thoughts, ReservedTokens::LeftOut)?;
         if let Some((_, seen)) = &mut self.seen {
             seen.answered(&ids[..read]);
+            seen.stop = match stop {
+                Some(Stop::Token { token_id, .. }) => Some(*token_id),
+                Some(Stop::String { .. }) | None => None,
+            };
         }
         self.plan.answer(said);
         Ok(())

@@ -19,6 +19,9 @@ pub(super) struct Seen {
     pub(super) answer: Answer,
     /// Whether the answer's thoughts are removed from it.
     pub(super) strips_thoughts: bool,
+    /// The stop at which the engine says that it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stop: Option<TokenId>,
 }
 
 /// The form of the answer.
@@ -33,7 +36,7 @@ pub(super) enum Answer {
 impl Seen {
     pub(super) fn new(prompt: &TokenizedPrompt, strips_thoughts: bool) -> Self {
         let ids = prompt.input_ids.clone();
-        Self { prompt_tokens: ids.len(), ids, answer: Answer::None, strips_thoughts }
+        Self { prompt_tokens: ids.len(), ids, answer: Answer::None, strips_thoughts, stop: None }
     }
 
     /// The answer came as these ids.
@@ -61,7 +64,7 @@ impl Seen {
         builder: &PromptBuilder,
         takes_answers: bool,
     ) -> Result<PrefixBreak> {
-        let is_stop = |id: TokenId| builder.stop().ids().iter().any(|stop| stop.id == id);
+        let is_stop = |id: TokenId| self.stop == Some(id) || builder.stop().ids().iter().any(|stop| stop.id == id);
         let name = |id: TokenId| builder.tokenizer().display_token(id);
         if prefix >= self.prompt_tokens {
             return Ok(match () {

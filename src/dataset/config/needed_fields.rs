@@ -45,9 +45,11 @@ impl Dataset {
         self.filled_in_examples().filter(|field| !self.is_field(field)).collect()
     }
 
-    /// The columns that the rows of examples lack; of none, if there are no examples.
+    /// The columns that the rows of examples lack; of none, if there are no examples. One of a template for each label has the
+    /// text of its own label only, so those are left out.
     pub(crate) fn missing_in_examples(&self, train: &[Row]) -> MissingColumns {
-        if self.task.retriever.count() == 0 {
+        let has_labels = self.task.example_template().is_some_and(|(_, template)| template.labels().is_some());
+        if self.task.retriever.count() == 0 || has_labels {
             return MissingColumns::default();
         }
         let mut missing = MissingColumns::new(self.example_fields()).with_possible(self.possible_example_fields());

@@ -85,9 +85,9 @@ impl InputFormat {
         matches!(self, Self::Auto | Self::Messages | Self::Sharegpt | Self::Text)
     }
 
-    /// Whether a list of objects can only be a list of records: no record of the format is itself a list of messages.
+    /// Whether a list of objects can only be a list of records: no record of the format is itself a list.
     pub(crate) fn lists_records(self) -> bool {
-        !matches!(self, Self::Auto | Self::Messages | Self::Sharegpt)
+        !self.has_bare_values()
     }
 
     /// The same, if the record has one of its keys.

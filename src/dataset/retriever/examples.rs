@@ -21,14 +21,6 @@ pub trait Retriever: Send {
     fn retrieve_picked(&mut self, index: usize, _row: usize) -> Result<Examples> {
         self.retrieve(index)
     }
-
-    /// Called after the last row, with the number of rows in the file.
-    ///
-    /// # Errors
-    /// If the retriever is for other rows.
-    fn finish(&mut self, _rows: usize) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// The examples of a row.

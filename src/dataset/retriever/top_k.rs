@@ -45,18 +45,6 @@ impl Retriever for TopK {
         }
         Ok(self.kept[row].clone().into())
     }
-
-    /// Lines of rows that were not asked may be missing.
-    fn finish(&mut self, rows: usize) -> Result<()> {
-        while let Some(line) = self.next_line().at(Place::file(&self.name))? {
-            if self.read > rows {
-                let what = format!("the neighbours file has more lines than there are rows ({rows})");
-                let error = ErrorKind::Row(what).with_way_out(ONE_FOR_EACH);
-                return Err(error).at(&line).at(Place::file(&self.name));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// What the file must have.

@@ -14,7 +14,9 @@ use crate::file_kind::BOM;
 pub enum Holds {
     /// Conversations. A list may be one.
     Conversations,
-    /// Rows, or other records that are objects.
+    /// Records that are objects. Items of a list that are not are wrong ones.
+    Records,
+    /// Rows, which are objects.
     Rows,
     /// Only lines.
     Lines,
@@ -53,7 +55,7 @@ pub(super) fn layout<R: BufRead>(reader: &mut R, head: &mut Vec<u8>, holds: Hold
             let first = &ahead.head[first..end];
             let is_record = match (holds, first.first()) {
                 (Holds::Conversations, Some(b'{')) => !is_part(first),
-                (Holds::Conversations, Some(b'[')) | (_, Some(b'{')) => true,
+                (Holds::Conversations | Holds::Records, Some(b'[')) | (_, Some(b'{')) => true,
                 _ => false,
             };
             let is_string = first.first() == Some(&b'"');
@@ -165,7 +167,8 @@ impl<R: BufRead> Ahead<'_, R> {
 const PARTS: [&[&str]; 3] = [&["role"], &["section", "pos"], &["from", "value"]];
 
 /// What makes it a whole one, even if there is a column with a name like that.
-const WHOLES: [&[&str]; 8] = [
+const WHOLES: [&[&str]; 9] = [
+    &["text"],
     &["messages"],
     &["conversations"],
     &["conversation"],

@@ -1,5 +1,7 @@
 //! The texts of a template and the fields that they name, for finding fields whose column a row lacks.
 
+use std::collections::HashSet;
+
 use crate::conversation::{Item, Message, Prompt};
 use crate::dataset::rows::{Row, listed};
 use crate::error::{Place, Warning};
@@ -193,12 +195,14 @@ const SHORTEST: usize = 4;
 
 /// The fields of a text: names in braces. Those that are not [words](TemplateField::is_word) are perhaps text.
 pub(crate) fn of_text(text: &str, place: &str, fields: &mut Vec<TemplateField>) {
+    let place = Place::from(place);
+    let own = fields.iter().filter(|field| field.place == place);
+    let mut seen: HashSet<String> = own.map(|field| field.column.clone()).collect();
     for (at, _) in text.match_indices('{') {
         let Some(end) = text[at..].find('}') else { break };
         let name = &text[at + 1..at + end];
-        let field = TemplateField { place: place.into(), column: name.to_owned() };
-        if !name.is_empty() && !name.contains('{') && !fields.contains(&field) {
-            fields.push(field);
+        if !name.is_empty() && !name.contains('{') && seen.insert(name.to_owned()) {
+            fields.push(TemplateField { place: place.clone(), column: name.to_owned() });
         }
     }
 }

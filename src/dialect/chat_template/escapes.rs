@@ -50,13 +50,34 @@ pub(super) fn with_known_escapes(tag: &str) -> Cow<'_, str> {
     }
     let (code, mut edits) = (Code::of(tag), Edits::default());
     for (at, text) in code.texts().filter(|(_, text)| OTHERS.iter().any(|escape| text.contains(escape))) {
-        let Some(text) = unescaped(text) else { continue };
         let span = code.span(at);
-        let quote = &tag[span.start..=span.start];
-        let text = text.replace('\\', r"\\").replace(quote, &format!("\\{quote}"));
-        edits.replace(span, format!("{quote}{text}{quote}"));
+        edits.replace(span.start + 1..span.start + 1 + text.len(), rewritten(text));
     }
     edits.apply(tag)
+}
+
+fn rewritten(text: &str) -> String {
+    let (mut written, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('\\') {
+        written.push_str(&rest[..at]);
+        let escape = &rest[at..];
+        let kind = escape[1..].chars().next().unwrap_or_default();
+        let digits = (kind == 'U').then(|| escape.get(2..10)).flatten();
+        let large = digits.and_then(|digits| char::from_u32(u32::from_str_radix(digits, 16).ok()?));
+        // A quote or a backslash must not end the text, or escape what follows.
+        let large = large.filter(|c| !c.is_ascii());
+        let end = at + if large.is_some() { 10 } else { (1 + kind.len_utf8()).min(escape.len()) };
+        match (kind, large) {
+            (_, Some(c)) => written.push(c),
+            ('a', _) => written.push('\u{7}'),
+            ('v', _) => written.push('\u{b}'),
+            ('/', _) => written.push_str(r"\\/"),
+            ('\n', _) => {}
+            _ => written.push_str(&rest[at..end]),
+        }
+        rest = &rest[end..];
+    }
+    written + rest
 }
 
 #[cfg(test)]
@@ -76,8 +97,8 @@ mod tests {
     fn other_escapes_are_replaced() {
         let cases = [
             (r"{{ '\n\x41' }}", r"{{ '\n\x41' }}"),
-            (r#"{{ "\/\"" ~ '\/\'"\n' ~ '\a' }}"#, "{{ \"\\\\/\\\"\" ~ '\\\\/\\'\"\n' ~ '\u{7}' }}"),
-            (r"{{ '\U0001F600\101' }}", r"{{ '\U0001F600\101' }}"),
+            (r#"{{ "\/\"" ~ '\/\'"\n' ~ '\a' }}"#, "{{ \"\\\\/\\\"\" ~ '\\\\/\\'\"\\n' ~ '\u{7}' }}"),
+            (r"{{ '\U0001F600\101\v\f\\a' }}", "{{ '\u{1f600}\\101\u{b}\\f\\\\a' }}"),
         ];
         for (tag, expected) in cases {
             assert_eq!(with_known_escapes(tag), expected);

@@ -212,7 +212,7 @@ pub(super) fn values() -> Vec<Value> {
 }
 
 /// More than an expression each.
-pub(super) const STATEMENTS: [&str; 40] = [
+pub(super) const STATEMENTS: [&str; 41] = [
     "{% for a in [x, 1] | map('string') %}{{ a }}{{ loop.last }}{{ loop.length }}{{ loop.nextitem }}{% endfor %}",
     "{% for a in [x, 1, none] | select('defined') if a %}{{ loop.last }}{{ loop.length }}{{ loop.revindex }}{% endfor %}",
     "{% set g = [x, 1] | reverse %}{% for a in g %}{{ loop.index }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{% endfor %}{{ g | list }}",
@@ -256,5 +256,6 @@ pub(super) const STATEMENTS: [&str; 40] = [
     // Values of with, and escapes.
     "{% set a = 'o' %}{% with a = x, b = a, c = [a, b] | length %}{{ a ~ b ~ c }}{% endwith %}{{ a }}",
     "{% set a = 'o' %}{%- with a = {'a': x, 'b': ','}, b = a -%} {{ a.a ~ a.b ~ b }} {%- endwith -%} {{ a }}",
+    "{{ '\\v\\f\\0\\b\\101\\\\a\\U0001F600\\/' ~ x }}",
     "{{ '\\U0001F600\\a\\v\\/\\d\\\n\\x41\\u00e9\\\\/\\'\"' ~ \"\\/'\\\"\" ~ x }}",
 ];
