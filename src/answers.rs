@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
-use crate::builder::PromptBuilder;
 use crate::dataset::{RowKey, TurnPlan};
 use crate::digest::number;
 use crate::error::{At, ErrorKind, Result, Setting, Warning, counted, way_out};
@@ -79,7 +78,12 @@ impl Answer {
         let stop = self.stop.as_ref();
         let given = match (&self.token_ids, &self.text) {
             (Some(ids), _) => turns.answer_generated(ids, stop),
-            (None, Some(text)) => self.before_stop(text, turns.builder()).map(|text| turns.answer_text(text)),
+            (None, Some(text)) => {
+                let builder = turns.builder();
+                let token = |id| builder.tokenizer().added_token(id).map(|token| &*token.content);
+                let said = self.before_stop(text, builder.stop().in_text(builder.tokenizer()), token);
+                said.map(|said| turns.answer_text(said))
+            }
             (None, None) => {
                 turns.fail();
                 Ok(())
@@ -88,46 +92,32 @@ impl Answer {
         given.at(format_args!("the answer to turn {turn}"))
     }
 
-    /// A text of it up to the stop at which it ended, or one of the builder's.
+    /// A text of it up to the first of these strings, or the stop at which it ended. The text of a stop id is that of an added
+    /// `token`: that of another token may be a part of others.
     ///
     /// # Errors
     /// The same as for [`StopCriteria::matcher`].
-    fn before_stop<'t>(&self, text: &'t str, builder: &PromptBuilder) -> Result<&'t str> {
-        let token = |id| builder.tokenizer().added_token(id).map(|token| &*token.content);
+    fn before_stop<'t, 's>(
+        &'s self,
+        text: &'t str,
+        strings: impl Iterator<Item = &'s str>,
+        token: impl Fn(TokenId) -> Option<&'s str>,
+    ) -> Result<&'t str> {
         let own = match &self.stop {
             Some(Stop::String { string }) => Some(&**string),
             Some(Stop::Token { token_id, .. }) => token(*token_id),
             None => None,
         };
-        let tokens = builder.stop().stop_token_ids().filter_map(token);
-        let strings = builder.stop().strings().iter().map(String::as_str);
-        text_before(text, strings.chain(tokens).chain(own))
+        // A matcher takes its time, and few texts have a stop.
+        let found: Vec<&str> =
+            strings.chain(own).filter(|string| !string.is_empty() && text.contains(string)).collect();
+        if found.is_empty() {
+            return Ok(text);
+        }
+        let mut stops = StopCriteria::default();
+        found.into_iter().for_each(|string| stops.add_string(string));
+        Ok(stops.matcher()?.trim(text).0)
     }
-
-    /// The same without a tokenizer: up to one of these strings, or that at which it ended.
-    ///
-    /// # Errors
-    /// The same as for [`StopCriteria::matcher`].
-    fn before_strings<'t>(&self, text: &'t str, stop_strings: &[String]) -> Result<&'t str> {
-        let own = match &self.stop {
-            Some(Stop::String { string }) => Some(&**string),
-            // Its text may be a part of other tokens.
-            Some(Stop::Token { .. }) | None => None,
-        };
-        text_before(text, stop_strings.iter().map(String::as_str).chain(own))
-    }
-}
-
-/// A text up to the first of these strings.
-fn text_before<'t, 's>(text: &'t str, strings: impl Iterator<Item = &'s str>) -> Result<&'t str> {
-    // A matcher takes its time, and few texts have a stop.
-    let found: Vec<&str> = strings.filter(|string| !string.is_empty() && text.contains(string)).collect();
-    if found.is_empty() {
-        return Ok(text);
-    }
-    let mut stops = StopCriteria::default();
-    found.into_iter().for_each(|string| stops.add_string(string));
-    Ok(stops.matcher()?.trim(text).0)
 }
 
 /// Reads the lines of a file of answers, in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), and passes on
@@ -281,7 +271,7 @@ impl ModelAnswers {
         };
         match answer {
             Answer { text: Some(text), .. } => {
-                let text = answer.before_strings(text, stop_strings)?;
+                let text = answer.before_stop(text, stop_strings.iter().map(String::as_str), |_| None)?;
                 plan.answer(if self.strip_thoughts { without_thoughts(text) } else { text });
             }
             Answer { is_failed: true, .. } => plan.fail(),

@@ -164,10 +164,9 @@ impl<C: Send + Sync, T: Send> Work<'_, C, T> {
             let built = py.detach(|| self.build(&mut session, &chunk));
             all.extend(built.map_err(|error| exception(py, &error))?);
             py.check_signals()?;
-            match (chunks.read(), chunks.failed.take()) {
-                (Some(next), failed) => (chunk, chunks.failed) = (next, failed),
-                (None, Some(error)) => return Err(error),
-                (None, None) => return Ok(all),
+            match chunks.read() {
+                Some(next) => chunk = next,
+                None => return chunks.failed.take().map_or(Ok(all), Err),
             }
         }
     }

@@ -50,8 +50,8 @@ impl Events {
     fn end_line(&mut self, events: &mut Vec<String>) {
         let line = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&line);
-        // llama.cpp gives its errors this name. Other fields, and comments, which keep connections alive, have no data.
         let line = line.trim_start_matches(BYTE_ORDER_MARK);
+        // llama.cpp gives its errors this name. Other fields, and comments, which keep connections alive, have no data.
         let data = line.strip_prefix("data:").or_else(|| line.strip_prefix("error:"));
         match data.map(str::trim) {
             Some(data) => {

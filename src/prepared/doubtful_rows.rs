@@ -39,7 +39,7 @@ impl PreparedDataset {
             let way_out = way_out!["use the column's name in the rows"];
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
                 true => Some(way_out),
-                false => (!self.leaves_unfilled())
+                false => (!(self.options.compat || self.options.arrow_compat))
                     .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields unfilled)")),
             };
             if let Some(way_out) = way_out {

@@ -71,9 +71,4 @@ impl PreparedDataset {
     fn fills_examples(&self) -> bool {
         self.dataset.task.example_template().is_none_or(|(_, template)| template.layout().is_none())
     }
-
-    /// Whether fields stay as they are if no row has their column, as in the references.
-    pub(super) fn leaves_unfilled(&self) -> bool {
-        self.options.compat || self.options.arrow_compat
-    }
 }

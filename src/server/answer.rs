@@ -64,13 +64,7 @@ impl EngineAnswer<'_> {
 
     /// The stop at which the answer ends: the one that was found before, or that the engine names.
     pub(crate) fn own_stop(&self) -> Option<Stop> {
-        let named = || match self.stop_reason.clone()? {
-            StopReason::Token(token_id) => {
-                Some(Stop::Token { token_id, token: None, sources: vec![StopSource::Engine] })
-            }
-            StopReason::String(string) => Some(Stop::String { string }),
-        };
-        self.stop.clone().or_else(named)
+        self.stop.clone().or_else(|| self.stop_reason.clone().map(Stop::from))
     }
 }
 
@@ -96,4 +90,13 @@ pub enum StopReason {
     Token(TokenId),
     /// A stop string.
     String(String),
+}
+
+impl From<StopReason> for Stop {
+    fn from(reason: StopReason) -> Self {
+        match reason {
+            StopReason::Token(token_id) => Self::Token { token_id, token: None, sources: vec![StopSource::Engine] },
+            StopReason::String(string) => Self::String { string },
+        }
+    }
 }

@@ -14,11 +14,11 @@ const LEAST: &str = "-1e300";
 /// # Errors
 /// Those of `read`.
 pub(crate) fn without_infinities<T>(json: &str, mut read: impl FnMut(&str) -> Result<T>) -> Result<T> {
-    read(json).or_else(|error| with_nulls(json).map_or(Err(error), |json| read(&json)))
+    read(json).or_else(|error| with_finite_numbers(json).map_or(Err(error), |json| read(&json)))
 }
 
 /// The JSON with others in place of such numbers; none if it has none.
-fn with_nulls(json: &str) -> Option<String> {
+fn with_finite_numbers(json: &str) -> Option<String> {
     let (mut written, mut rest) = (String::with_capacity(json.len()), json);
     let (mut is_string, mut is_escaped) = (false, false);
     while let Some(c) = rest.chars().next() {
@@ -40,7 +40,7 @@ fn with_nulls(json: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::with_nulls;
+    use super::with_finite_numbers;
 
     #[test]
     fn numbers_that_are_not_finite_are_replaced() {
@@ -50,7 +50,7 @@ mod tests {
             (r#"{"a":"-Infinity"}"#, None),
             (r#"{"a":1"#, None),
         ] {
-            assert_eq!(with_nulls(json).as_deref(), written, "{json}");
+            assert_eq!(with_finite_numbers(json).as_deref(), written, "{json}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::stop::{FinishReason, StopSource};
+use crate::stop::{FinishReason, StopCriteria, StopSource};
 use crate::tokenizer::TokenId;
 
 /// A model's output, trimmed. Its JSON has the keys that `metatok trim` and `metatok run` write.
@@ -65,6 +65,16 @@ pub enum Stop {
         /// The string.
         string: String,
     },
+}
+
+impl Stop {
+    /// Whether it is among these. An empty string stops nothing.
+    pub(crate) fn is_among(&self, criteria: &StopCriteria) -> bool {
+        match self {
+            Self::Token { token_id, .. } => criteria.stop_token_ids().any(|known| known == *token_id),
+            Self::String { string } => string.is_empty() || criteria.strings().contains(string),
+        }
+    }
 }
 
 impl FinishReason {

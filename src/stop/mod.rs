@@ -21,7 +21,7 @@ use std::fmt;
 use foldhash::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
-use crate::tokenizer::TokenId;
+use crate::tokenizer::{TokenId, Tokenizer};
 pub use completion::{Completion, Stop};
 pub use echo::without_echo;
 pub use matcher::{FinishReason, StopMatcher, StopStream};
@@ -162,6 +162,12 @@ impl StopCriteria {
     /// The stop strings, for an engine's `stop`.
     pub fn strings(&self) -> &[String] {
         &self.strings
+    }
+
+    /// What ends a text: the strings, and the texts of stop ids that are added tokens, which engines should leave out of it.
+    pub(crate) fn in_text<'s>(&'s self, tokenizer: &'s Tokenizer) -> impl Iterator<Item = &'s str> {
+        let tokens = self.stop_token_ids().filter_map(|id| tokenizer.added_token(id));
+        self.strings.iter().map(String::as_str).chain(tokens.map(|token| &*token.content))
     }
 
     /// Whether nothing ever stops.

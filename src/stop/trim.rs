@@ -81,14 +81,15 @@ impl Trimmer {
     /// # Errors
     /// The same as for [`StopCriteria::matcher`].
     pub(crate) fn with_stop(&self, stop: &Stop) -> Result<Self> {
+        if stop.is_among(&self.criteria) {
+            return Ok(self.clone());
+        }
         let mut criteria = StopCriteria::clone(&self.criteria);
         match stop {
-            Stop::Token { token_id, .. } if criteria.stop_token_ids().any(|known| known == *token_id) => {}
             Stop::Token { token_id, .. } => criteria.add_id(*token_id, StopSource::Engine),
-            Stop::String { string } if string.is_empty() || criteria.strings().contains(string) => {}
             Stop::String { string } => criteria.add_string(string),
         }
-        if criteria == *self.criteria { Ok(self.clone()) } else { self.with_criteria(&criteria) }
+        self.with_criteria(&criteria)
     }
 
     /// Sets the padding token, which is removed from the end of output that no stop ends.

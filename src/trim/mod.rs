@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::builder::PromptBuilder;
 use crate::error::{At, Result, Setting, counted};
 use crate::server::{Asked, EngineAnswer, StopReason, read_answers, without_run_id};
-use crate::stop::{CompletionEnd, FinishReason, Stop, StopSource, Trimmer};
+use crate::stop::{CompletionEnd, FinishReason, Stop, Trimmer};
 use crate::tokenizer::TokenId;
 pub use batches::TrimmedBatch;
 pub use line::{Problem, Reported, TrimmedAnswer};
@@ -193,26 +193,18 @@ impl AnswerTrimmer {
 
     /// The stops, with the one that the engine names if it is a new one.
     fn with_named_stop(&self, answer: &EngineAnswer<'_>) -> Result<Option<Arc<NamedStops>>> {
-        let known = self.stops.trimmer.criteria();
-        let reason = match &answer.stop_reason {
-            None => return Ok(None),
-            Some(StopReason::Token(id)) if known.stop_token_ids().any(|stop| stop == *id) => return Ok(None),
-            Some(StopReason::String(string)) if string.is_empty() || known.strings().contains(string) => {
-                return Ok(None);
-            }
-            Some(reason) => reason,
-        };
+        let Some(reason) = &answer.stop_reason else { return Ok(None) };
+        let stop = Stop::from(reason.clone());
+        if stop.is_among(self.stops.trimmer.criteria()) {
+            return Ok(None);
+        }
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, stops)) = named.iter().find(|(known, _)| known == reason) {
             return Ok(Some(Arc::clone(stops)));
         }
-        let mut criteria = known.clone();
-        match reason {
-            StopReason::Token(id) => criteria.add_id(*id, StopSource::Engine),
-            StopReason::String(string) => criteria.add_string(string),
-        }
-        let trimmer = self.stops.trimmer.with_criteria(&criteria)?;
-        let stops = Arc::new(NamedStops { trimmer, texts: TextStops::new(&criteria, &self.stops.tokenizer)? });
+        let trimmer = self.stops.trimmer.with_stop(&stop)?;
+        let texts = TextStops::new(trimmer.criteria(), &self.stops.tokenizer)?;
+        let stops = Arc::new(NamedStops { trimmer, texts });
         if named.len() == MOST_NAMED {
             named.remove(0);
         }

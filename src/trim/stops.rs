@@ -25,13 +25,7 @@ pub(super) struct TextStops {
 impl TextStops {
     pub(super) fn new(criteria: &StopCriteria, tokenizer: &Tokenizer) -> Result<Self> {
         let mut strings = StopCriteria::default();
-        criteria.strings().iter().for_each(|string| strings.add_string(string));
-        // Engines should leave these out of the text.
-        for id in criteria.stop_token_ids() {
-            if let Some(token) = tokenizer.added_token(id) {
-                strings.add_string(&token.content);
-            }
-        }
+        criteria.in_text(tokenizer).for_each(|string| strings.add_string(string));
         Ok(Self { matcher: strings.matcher()?, criteria: strings })
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn read(
     reserved: ReservedTokens,
 ) -> Result<(Content, usize)> {
     let trimmer = builder.trimmer()?;
-    let trimmer = stop.map_or(Ok(trimmer.clone()), |stop| trimmer.with_stop(stop))?;
+    let trimmer = if let Some(stop) = stop { trimmer.with_stop(stop)? } else { trimmer };
     let end = trimmer.end(ids)?;
     let (said, begun) = (&ids[..end.tokens], trimmer.begun_token(ids, end)?);
     let said = if strip_thoughts { said_after_thoughts(builder, said)? } else { ContentPart::Ids(said.to_vec()) };
