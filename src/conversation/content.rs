@@ -370,7 +370,7 @@ impl ContentPart {
         };
         match kind.as_str() {
             // OpenAI's Responses API has the others.
-            "text" | "input_text" | "output_text" => match entries.shift_remove("text") {
+            "text" | "input_text" | "output_text" => match own_or_value(&mut entries, "text") {
                 Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
                 _ => Err(format!("a content part of type {kind:?} needs a string \"text\"")),
             },
@@ -383,4 +383,9 @@ impl ContentPart {
             },
         }
     }
+}
+
+/// The entry of this name, or else `value`, in which LLaMA-Factory's files have the texts and addresses of all parts.
+pub(super) fn own_or_value(entries: &mut Others, key: &str) -> Option<serde_json::Value> {
+    entries.shift_remove(key).or_else(|| entries.shift_remove("value"))
 }

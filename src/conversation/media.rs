@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::content::own_or_value;
 use crate::conversation::json_object::Others;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -251,7 +252,7 @@ impl Media {
             _ => Err(lacks(key)),
         };
         let (media, source, form) = match part_type {
-            PartType::Url(media) => match entries.shift_remove(kind) {
+            PartType::Url(media) => match own_or_value(&mut entries, kind) {
                 Some(Value::Object(mut inner)) => {
                     inner.retain(|_, value| !value.is_null());
                     let url = text(inner.shift_remove("url"), &format!("string \"url\" in {kind:?}"))?;

@@ -6,8 +6,19 @@ use crate::conversation::json_object::Others;
 use crate::conversation::{ChatMessage, Conversation, Item, MediaKind, Message};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 
-/// Keys that change no prompt, whatever their value.
-const HARMLESS: [&str; 5] = ["name", "weight", "id", "annotations", "tool_call_id"];
+/// Keys that change no prompt, whatever their value. Those of training are OpenAI's, LLaMA-Factory's, ms-swift's and axolotl's.
+const HARMLESS: [&str; 10] = [
+    "name",
+    "weight",
+    "id",
+    "annotations",
+    "tool_call_id",
+    "loss",
+    "loss_scale",
+    "loss_weight",
+    "train",
+    "train_detail",
+];
 
 /// The error of a key.
 type Refuse = fn(&'static str) -> Error;

@@ -277,6 +277,7 @@ pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
         ("messages", "\"messages\": OpenAI-style messages, or a prompt list"),
         ("sharegpt", "\"conversations\": turns of \"from\" and \"value\""),
         ("alpaca", "\"instruction\", \"input\" and \"output\""),
+        ("query-response", "\"query\" and \"response\", as in ms-swift"),
         ("prompt-completion", "\"prompt\" and \"completion\": two texts, or two lists of messages"),
         ("text", "\"text\", without a template"),
         ("openai-batch", "\"body\": a request, as in batch files"),

@@ -40,15 +40,23 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
             check_list(keys, "conversations")?;
             with_system(listed(keys, "conversations")?, keys)
         }
-        InputFormat::Alpaca => alpaca(keys),
+        InputFormat::Alpaca => alpaca(keys, ["instruction", "input"], "output"),
+        InputFormat::QueryResponse => alpaca(keys, ["query", ""], "response"),
         InputFormat::PromptCompletion if !keys.has("completion") => answered(keys, "response", None),
         InputFormat::PromptCompletion => answered(keys, "completion", None),
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
         InputFormat::OpenaiBatch => request(keys, reads_for),
         InputFormat::Responses => response_request(keys, reads_for),
         InputFormat::Ultrachat => ultrachat(keys),
-        InputFormat::Chosen if !keys.has("chosen") => preference(keys, "preferred_output", reads_for),
-        InputFormat::Rejected if !keys.has("rejected") => preference(keys, "non_preferred_output", reads_for),
+        InputFormat::Chosen if keys.has("preferred_output") && !keys.has("chosen") => {
+            preference(keys, "preferred_output", reads_for)
+        }
+        InputFormat::Rejected if keys.has("non_preferred_output") && !keys.has("rejected") => {
+            preference(keys, "non_preferred_output", reads_for)
+        }
+        InputFormat::Rejected if keys.has("rejected_response") && !keys.has("rejected") => rejected_response(keys),
+        InputFormat::Chosen if !keys.has("chosen") => answered(keys, "chosen_messages", Some("rejected_messages")),
+        InputFormat::Rejected if !keys.has("rejected") => answered(keys, "rejected_messages", Some("chosen_messages")),
         InputFormat::Chosen => answered(keys, "chosen", Some("rejected")),
         InputFormat::Rejected => answered(keys, "rejected", Some("chosen")),
     }?;
@@ -117,8 +125,18 @@ fn messages_by<'a>(keys: &Keys<'a>, listed: fn(&Keys<'_>, &str) -> Result<Conver
     with_system(conversation, keys)
 }
 
-/// Rejects a string or an object where messages must be listed.
+/// Rejects a string or an object where messages must be listed, and a list of strings, which has no roles.
 fn check_list(keys: &Keys<'_>, key: &str) -> Result<()> {
+    if let Some(Ok(strings)) = keys.raw(key).map(serde_json::from_str::<Vec<String>>)
+        && !strings.is_empty()
+    {
+        return Err(refused(&format!("{key:?} is a list of strings, but must be a list of messages")).with_way_out(
+            way_out![
+                "write {\"role\": \"user\", \"content\": \"…\"}; for turns without roles, name the list \"data\" and use ",
+                Setting::INPUT_FORMAT.set_to("ultrachat")
+            ],
+        ));
+    }
     let Some(raw) = keys.raw(key).filter(|raw| raw.starts_with(['"', '{'])) else { return Ok(()) };
     let found = if raw.starts_with('{') { "an object" } else { "a string" };
     let error = refused(&format!("{key:?} is {found}, but must be a list of messages"));
@@ -158,7 +176,35 @@ fn opens_with(messages: &Conversation, keys: &Keys<'_>) -> bool {
 }
 
 fn listed(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
-    Ok(keys.get(key)?.unwrap_or_else(|| Conversation::Messages(Vec::new())))
+    match keys.get(key) {
+        Ok(listed) => Ok(listed.unwrap_or_else(|| Conversation::Messages(Vec::new()))),
+        Err(error) => exchanges(keys, key).ok_or(error),
+    }
+}
+
+/// A list of `{"human": "…", "assistant": "…"}`, as in ms-swift. The last question may have no answer.
+fn exchanges(keys: &Keys<'_>, key: &str) -> Option<Conversation> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Exchange {
+        #[serde(alias = "user")]
+        human: String,
+        #[serde(alias = "gpt", alias = "bot")]
+        assistant: Option<String>,
+    }
+
+    let exchanges: Vec<Exchange> = serde_json::from_str(keys.raw(key)?).ok()?;
+    let last = exchanges.len().checked_sub(1)?;
+    let mut messages = Vec::new();
+    for (at, Exchange { human, assistant }) in exchanges.into_iter().enumerate() {
+        messages.push(ChatMessage::new("user", human));
+        match assistant {
+            Some(answer) => messages.push(ChatMessage::new("assistant", answer)),
+            None if at == last => {}
+            None => return None,
+        }
+    }
+    Some(Conversation::Messages(messages))
 }
 
 /// The same as servers read it.
@@ -195,8 +241,9 @@ fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record
     }
 }
 
-/// Alpaca's columns, joined like LLaMA-Factory: empty ones add no line to the question.
-fn alpaca<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
+/// Alpaca's columns, joined like LLaMA-Factory: empty ones add no line to the question. Or ms-swift's, of which one is the
+/// question.
+fn alpaca<'a>(keys: &Keys<'_>, question: [&str; 2], answer: &str) -> Result<Record<'a>> {
     let mut messages = Vec::new();
     let exchange = |question: String, answer: String, messages: &mut Vec<ChatMessage>| {
         messages.push(ChatMessage::new("user", question));
@@ -207,9 +254,9 @@ fn alpaca<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     for (question, answer) in keys.get::<Vec<(String, String)>>("history")?.unwrap_or_default() {
         exchange(question, answer, &mut messages);
     }
-    let lines = [keys.text("instruction")?, keys.text("input")?];
+    let lines = [keys.text(question[0])?, keys.text(question[1])?];
     let lines: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-    let answer = keys.text("output")?;
+    let answer = keys.text(answer)?;
     if lines.is_empty() && answer.is_empty() {
         return Err(ErrorKind::EmptyConversation.into());
     }
@@ -309,6 +356,21 @@ fn without_prompt<'a>(
     let needed = "a record needs \"prompt\", or two answers that begin with it";
     let what = format!("{answer:?} has no prompt; {needed}. Its keys are {names}");
     Err(refused(&what))
+}
+
+/// The messages up to the last question, and the answer that was rejected, as in ms-swift.
+fn rejected_response<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
+    let lacks = || refused("\"rejected_response\" needs \"messages\" with a question");
+    let Conversation::Messages(mut messages) = messages(keys)?.conversation else { return Err(lacks()) };
+    let last = messages.iter().rposition(|message| message.role == "user").ok_or_else(lacks)?;
+    messages.truncate(last + 1);
+    let rejected = match keys.get("rejected_response")? {
+        Some(Conversation::Text(text)) => vec![ChatMessage::new("assistant", text)],
+        Some(Conversation::Messages(rejected)) => rejected,
+        _ => return Err(refused("\"rejected_response\" must be a text or a list of messages")),
+    };
+    let completion_messages = Some(rejected.len());
+    Ok(Record { completion_messages, ..Record::of(Conversation::Messages([messages, rejected].concat())) })
 }
 
 /// A request and one of its two answers, as in OpenAI's files for preference fine-tuning.

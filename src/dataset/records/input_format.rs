@@ -23,6 +23,8 @@ pub enum InputFormat {
     Sharegpt,
     /// `instruction`, `input` and `output`, with `history` and `system`, joined like LLaMA-Factory.
     Alpaca,
+    /// `query` and `response`, with `history` and `system`, as in ms-swift.
+    QueryResponse,
     /// `prompt` and `completion`: texts to which no template is applied, or lists of messages.
     PromptCompletion,
     /// `text`, to which no template is applied.
@@ -33,18 +35,21 @@ pub enum InputFormat {
     Responses,
     /// `data` lists what the user and the assistant say in turn.
     Ultrachat,
-    /// `chosen` answers `prompt`, and `rejected` is left out; or OpenAI's `preferred_output` answers `input`.
+    /// `chosen` answers `prompt`, and `rejected` is left out; or OpenAI's `preferred_output` answers `input`; or
+    /// LLaMA-Factory's `chosen_messages`.
     Chosen,
-    /// `rejected` answers `prompt`, and `chosen` is left out; or OpenAI's `non_preferred_output` answers `input`.
+    /// `rejected` answers `prompt`, and `chosen` is left out; or OpenAI's `non_preferred_output` answers `input`; or
+    /// LLaMA-Factory's `rejected_messages`; or ms-swift's `rejected_response` in place of the last answer of `messages`.
     Rejected,
 }
 
 /// Each with its name, the one key that it must have, and what else it reads.
-const FORMATS: [(InputFormat, &str, &[&str], &str); 11] = [
+const FORMATS: [(InputFormat, &str, &[&str], &str); 12] = [
     (InputFormat::Auto, "auto", &[], ""),
     (InputFormat::Messages, "messages", &["messages", "conversation", "conversations", "prompt"], "\"messages\""),
     (InputFormat::Sharegpt, "sharegpt", &["conversations"], "\"conversations\""),
     (InputFormat::Alpaca, "alpaca", &["instruction"], "\"instruction\" (with \"input\" and \"output\")"),
+    (InputFormat::QueryResponse, "query-response", &["query"], "\"query\" (with \"response\")"),
     (InputFormat::PromptCompletion, "prompt-completion", &["prompt"], "\"prompt\" (with \"completion\")"),
     (InputFormat::Text, "text", &["text"], "\"text\""),
     (InputFormat::OpenaiBatch, "openai-batch", &["body"], "\"body\""),
@@ -53,14 +58,14 @@ const FORMATS: [(InputFormat, &str, &[&str], &str); 11] = [
     (
         InputFormat::Chosen,
         "chosen",
-        &["chosen", "preferred_output"],
-        "\"chosen\" (with \"prompt\") or \"preferred_output\" (with \"input\")",
+        &["chosen", "preferred_output", "chosen_messages"],
+        "\"chosen\" (with \"prompt\"), \"preferred_output\" (with \"input\") or \"chosen_messages\"",
     ),
     (
         InputFormat::Rejected,
         "rejected",
-        &["rejected", "non_preferred_output"],
-        "\"rejected\" (with \"prompt\") or \"non_preferred_output\" (with \"input\")",
+        &["rejected", "non_preferred_output", "rejected_messages", "rejected_response"],
+        "\"rejected\" (with \"prompt\"), \"non_preferred_output\" (with \"input\"), \"rejected_messages\" or \"rejected_response\" (with \"messages\")",
     ),
 ];
 
@@ -122,8 +127,12 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         return Err(two_answers("chosen", "rejected"));
     } else if has(&["preferred_output", "non_preferred_output"]) {
         return Err(two_answers("preferred_output", "non_preferred_output"));
+    } else if has(&["chosen_messages", "rejected_messages"]) {
+        return Err(two_answers("chosen_messages", "rejected_messages"));
     } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
         InputFormat::Alpaca
+    } else if keys.begins("query", '"') && (has(&["response"]) || has(&["history"])) {
+        InputFormat::QueryResponse
     } else if has(&["prompt", "completion"]) || has_response(keys) {
         InputFormat::PromptCompletion
     } else if has(&["prompt"]) && !keys.begins("prompt", '{') {
@@ -187,6 +196,14 @@ fn nothing_fits(keys: &Keys<'_>) -> Error {
         ]
     } else if has(&["role", "content"]) || has(&["from", "value"]) || has(&["section"]) {
         "this is one message, but a record must be a whole conversation: {\"messages\": [ … ]}".into()
+    } else if keys.begins("query", '"') {
+        way_out![
+            "if \"query\" is a question without an answer, use ",
+            Setting::INPUT_FORMAT.set_to("query-response"),
+            "; with ",
+            Setting::DATASET,
+            " it is a column of a row"
+        ]
     } else if keys.begins("input", '"') {
         way_out![
             "if \"input\" is that of a request to /v1/responses, use ",

@@ -12,7 +12,7 @@ use crate::dataset::source::rejected_line;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 48] = [
+const KNOWN: [&str; 52] = [
     "add_generation_prompt",
     "audio",
     "audios",
@@ -20,6 +20,7 @@ const KNOWN: [&str; 48] = [
     "chat_template",
     "chat_template_kwargs",
     "chosen",
+    "chosen_messages",
     "completion",
     "content",
     "continue_final_message",
@@ -47,7 +48,10 @@ const KNOWN: [&str; 48] = [
     "previous_response_id",
     "prompt",
     "prompt_id",
+    "query",
     "rejected",
+    "rejected_messages",
+    "rejected_response",
     "response",
     "role",
     "section",
@@ -64,8 +68,19 @@ const KNOWN: [&str; 48] = [
 ];
 
 /// Those whose values are messages or turns, if they are lists.
-const MESSAGES: [&str; 8] =
-    ["chosen", "completion", "conversation", "conversations", "messages", "prompt", "rejected", "response"];
+const MESSAGES: [&str; 11] = [
+    "chosen",
+    "chosen_messages",
+    "completion",
+    "conversation",
+    "conversations",
+    "messages",
+    "prompt",
+    "rejected",
+    "rejected_messages",
+    "rejected_response",
+    "response",
+];
 
 /// Whether a record of any format has something to read under this key.
 ///
