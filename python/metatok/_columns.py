@@ -54,15 +54,18 @@ def _listed(column: Any) -> Any:
 
 
 def readable(table: Any) -> Any:
-    """A table whose Arrow data can be read: polars gives columns without any value a buffer that they do not have."""
+    """A table whose Arrow data can be read: polars gives columns without any value a buffer that they do not have, and arrow's
+    reader panics at slices of columns that have lists of a fixed length."""
     is_frame = type(table).__module__.startswith("polars") and hasattr(table, "to_arrow")
-    if not is_frame or "Null" not in str(getattr(table, "schema", "")):
-        return table
-    try:
-        return table.to_arrow()
-    except ImportError:
-        what = "the table has a column without any value, which can be read from polars only with pyarrow"
-        raise UsageError(f"{what}; install pyarrow, or drop the column", kind="unsupported-table") from None
+    if is_frame and any(kind in str(getattr(table, "schema", "")) for kind in ("Null", "Array(")):
+        try:
+            table = table.to_arrow()
+        except ImportError:
+            what = "the table has a column without any value or with lists of a fixed length, which can be read from polars only with pyarrow"
+            raise UsageError(f"{what}; install pyarrow, or drop the column", kind="unsupported-table") from None
+    if hasattr(table, "num_rows") and hasattr(table, "take") and "fixed_size_list" in str(table.schema):
+        return table.take(list(range(table.num_rows)))
+    return table
 
 
 def with_column(rows: Any, name: str, values: list[Any]) -> Any:

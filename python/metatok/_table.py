@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 
 from metatok import PromptBuilder
 from metatok._columns import companions
@@ -66,11 +67,12 @@ class Tables:
         if missing:
             raise KeyError(f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}")
         # A number in its place would come again in the next batch.
-        if nulls := table[self._id_column].null_count:
+        nulls = pa.compute.sum(pa.compute.is_null(table[self._id_column], nan_is_null=True)).as_py()
+        if nulls:
             raise ValueError(f"{nulls} of {table.num_rows} rows have no {self._id_column!r}, which must tell them apart")
         built = pa.table(
             self.builder.build_arrow(
-                table.select(list(needed)),
+                _unpickled(table.select(list(needed))),
                 self._column,
                 id_column=self._id_column,
                 keep=self._keep,
@@ -90,3 +92,11 @@ def kept(keep: str | Sequence[str]) -> tuple[str, ...]:
     """The columns to keep besides those that a table of ids has anyway."""
     names = (keep,) if isinstance(keep, str) else keep
     return tuple(name for name in names if name != "max_out_len")
+
+
+def _unpickled(table: pa.Table) -> pa.Table:
+    """With lists and structs in place of the pickled objects as which Ray keeps them after a step on batches of NumPy."""
+    for at, field in enumerate(table.schema):
+        if getattr(field.type, "extension_name", "") == "ray.data.arrow_pickled_object":
+            table = table.set_column(at, field.name, pa.array(table[field.name].to_pylist()))
+    return table

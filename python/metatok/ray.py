@@ -103,7 +103,11 @@ def vllm_row(builder: PromptBuilder, **of_sampling: Any) -> Callable[[dict[str, 
     params = sampling(builder, **of_sampling)
 
     def preprocess(row: dict[str, Any]) -> dict[str, Any]:
-        own = {} if row.get("max_out_len") is None else {"max_tokens": int(row["max_out_len"])}
+        if row["input_ids"] is None:
+            raise ValueError(f"row {row.get('id')!r} could not be built and has no input_ids: filter such rows out before")
+        limit = row.get("max_out_len")
+        # Ray's batches of NumPy have NaN in place of a missing number.
+        own = {} if limit is None or limit != limit else {"max_tokens": int(limit)}
         return {**row, "tokenized_prompt": row["input_ids"], "sampling_params": {**params, **own}}
 
     return preprocess

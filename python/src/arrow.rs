@@ -1,6 +1,7 @@
 //! Tables of Arrow: a column of conversations becomes a table of ids, as `metatok build` writes it.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder};
@@ -122,7 +123,13 @@ fn table_of(table: &Bound<'_, PyAny>) -> PyResult<(Vec<RecordBatch>, SchemaRef)>
             error.value(table.py())
         )),
     });
-    Ok(read?.into_table()?.into_inner())
+    let read = read?;
+    // As of arrow 59: a slice of structs in lists of a fixed length.
+    let table = catch_unwind(AssertUnwindSafe(|| read.into_table())).map_err(|_| {
+        let what = "the table cannot be read, because it is a slice: copy it, for example with table.take";
+        PyTypeError::new_err(what)
+    })?;
+    Ok(table?.into_inner())
 }
 
 /// What is wrong with a row, for its place in the column of errors.

@@ -53,7 +53,12 @@ impl<'a> Column<'a> {
         // As in files: such a text is JSON, and not what a person says.
         if is_text(column.data_type()) && matches!(field.name().as_str(), "messages" | "conversation" | "conversations")
         {
-            let what = "texts are no lists of messages: read them if they are JSON, or rename the column to build them as they are";
+            let what = match field.extension_type_name() {
+                None => {
+                    "texts are no lists of messages: read them if they are JSON, or rename the column to build them as they are"
+                }
+                Some(name) => &format!("objects of {name:?} are bytes here: convert the column to lists of structs"),
+            };
             return Err(ArrowError::NotYetImplemented(what.to_owned()));
         }
         let companions = companions.filter(|(_, column)| column.null_count() < column.len());
@@ -234,7 +239,7 @@ impl<'a> Records<'a> {
         Ok(Self { column: field.name(), encoder, binary, json: Vec::new() })
     }
 
-    /// The value of a row; none if it is null.
+    /// The value of a row; none if it is null, as NaN is.
     ///
     /// # Errors
     /// For bytes that are not text.
@@ -248,7 +253,10 @@ impl<'a> Records<'a> {
             let what = "the bytes are not text: they are not UTF-8".to_owned();
             return Err(ErrorKind::Conversation(what)).at(Place::column(self.column));
         }
-        str::from_utf8(&self.json).map(Some).map_err(|error| ErrorKind::Conversation(error.to_string()).into())
+        let is_some = self.json != b"null";
+        str::from_utf8(&self.json)
+            .map(|json| Some(json).filter(|_| is_some))
+            .map_err(|error| ErrorKind::Conversation(error.to_string()).into())
     }
 }
 

@@ -11,6 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
+use serde_json::Value;
 
 use crate::error::OrRaise;
 use crate::json::{keys_to_json, text, to_json};
@@ -67,7 +68,7 @@ impl<'b> Reader<'b> {
         if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object)) {
             return Ok(self.record(Conversation::Messages(messages).into(), place));
         }
-        let json = match keys_to_json(object, None, is_read)? {
+        let json = match keys_to_json(object, None, unread)? {
             Some(record) => record,
             None => to_json(object)?,
         };
@@ -122,11 +123,17 @@ fn without_column(error: Error) -> Error {
     }
 }
 
-/// Whether a record's value is read. A picture of its own under `image`, as `datasets` has it, is no path.
-fn is_read(key: &str, value: &Bound<'_, PyAny>) -> bool {
+/// What stands in place of a record's value that is not read. A picture of its own under `image`, as `datasets` has it, is no
+/// path, and as good as missing.
+fn unread(key: &str, value: &Bound<'_, PyAny>) -> Option<Value> {
     let may_be_path =
         || value.cast::<PyString>().is_ok() || value.cast::<PyList>().is_ok() || value.cast::<PyDict>().is_ok();
-    is_record_key(key) && (!MediaKind::ALL.iter().any(|kind| kind.name() == key) || may_be_path())
+    let is_medium = || MediaKind::ALL.iter().any(|kind| kind.name() == key);
+    match is_record_key(key) {
+        false => Some(Value::Bool(true)),
+        true if is_medium() && !may_be_path() => Some(Value::Null),
+        true => None,
+    }
 }
 
 /// A list of dicts that have nothing but a role and a content, both strings; none for anything else.

@@ -31,15 +31,15 @@ pub(crate) fn options_to_json(options: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(options, 0).map_err(|failed| failed.of_options().raise(options.py()))
 }
 
-/// The same for a record or a row: an object with keys, of which only some are read. Other keys are null, and what pandas has
-/// in place of a missing value is `missing`, or its key is left out. None if it is no such object.
+/// The same for a record or a row: an object with keys, some of which have another value `in_place` of their own. What pandas
+/// has in place of a missing value is `missing`, or its key is left out. None if it is no such object.
 ///
 /// # Errors
 /// As for [`to_json`].
 pub(crate) fn keys_to_json(
     object: &Bound<'_, PyAny>,
     missing: Option<Value>,
-    is_read: impl Fn(&str, &Bound<'_, PyAny>) -> bool,
+    in_place: impl Fn(&str, &Bound<'_, PyAny>) -> Option<Value>,
 ) -> PyResult<Option<Value>> {
     let Some(keys) = keys(object)? else { return Ok(None) };
     let entry = |(key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
@@ -47,9 +47,9 @@ pub(crate) fn keys_to_json(
         if is_missing(&item) {
             return Ok(missing.clone().map(|missing| (key, missing)));
         }
-        let item = match is_read(&key, &item) {
-            true => value(&item, 1).map_err(|failed| failed.within(&format!(".{key}")))?,
-            false => Value::Null,
+        let item = match in_place(&key, &item) {
+            Some(other) => other,
+            None => value(&item, 1).map_err(|failed| failed.within(&format!(".{key}")))?,
         };
         Ok(Some((key, item)))
     };

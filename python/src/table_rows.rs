@@ -98,6 +98,7 @@ impl<'a> TableRows<'a> {
 pub(crate) struct RowIds<'a> {
     pub(crate) texts: StringArray,
     own: Option<&'a ArrayRef>,
+    is_own: Vec<bool>,
 }
 
 impl<'a> RowIds<'a> {
@@ -113,28 +114,24 @@ impl<'a> RowIds<'a> {
         py: Python<'_>,
     ) -> PyResult<Self> {
         let own = columns.id.map(|index| column_of(batch, index));
-        let rows = first..first + batch.num_rows();
-        let texts = match (own, own.and_then(|(_, values)| Texts::of(values))) {
-            (None, _) => rows.map(|number| Some(number.to_string())).collect(),
-            (_, Some(texts)) => rows
-                .enumerate()
-                .map(|(row, number)| Some(texts.get(row).map_or_else(|| number.to_string(), str::to_owned)))
-                .collect(),
+        let rows = 0..batch.num_rows();
+        let of_rows: Vec<Option<String>> = match (own, own.and_then(|(_, values)| Texts::of(values))) {
+            (None, _) => vec![None; batch.num_rows()],
+            (_, Some(texts)) => rows.map(|row| texts.get(row).map(str::to_owned)).collect(),
             (Some(own), None) => {
                 let mut values = records(own, form)?;
-                let mut id = |(row, number): (usize, usize)| {
-                    let own = values.json(row).at(Place::Conversation(number))?.map(unquoted);
-                    Ok(Some(own.unwrap_or_else(|| number.to_string())))
-                };
-                rows.enumerate().map(&mut id).collect::<Result<StringArray>>().or_raise(py)?
+                let mut id = |row| Ok(values.json(row).at(Place::Conversation(first + row))?.map(unquoted));
+                rows.map(&mut id).collect::<Result<_>>().or_raise(py)?
             }
         };
-        Ok(Self { texts, own: own.map(|(_, values)| values) })
+        let is_own = of_rows.iter().map(Option::is_some).collect();
+        let texts = (first..).zip(of_rows).map(|(number, own)| Some(own.unwrap_or_else(|| number.to_string())));
+        Ok(Self { texts: texts.collect(), own: own.map(|(_, values)| values), is_own })
     }
 
     /// The id that a row has of its own: a whole number, or what the table of ids has.
     pub(crate) fn own(&self, row: usize, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let Some(own) = self.own.filter(|own| own.is_valid(row)) else { return Ok(None) };
+        let Some(own) = self.own.filter(|_| self.is_own[row]) else { return Ok(None) };
         let text = self.texts.value(row);
         match text.parse::<i128>() {
             Ok(number) if own.data_type().is_integer() => Ok(Some(number.into_pyobject(py)?.into_any().unbind())),

@@ -208,7 +208,7 @@ pub(crate) fn row_json(row: &Bound<'_, PyAny>, number: usize, argument: &str) ->
 
 /// A row, which has this number and is called so.
 fn of_row(row: &Bound<'_, PyAny>, number: usize, name: &str) -> PyResult<Value> {
-    let json = keys_to_json(row, Some(Value::Null), |_, _| true).map_err(|error| {
+    let json = keys_to_json(row, Some(Value::Null), |_, _| None).map_err(|error| {
         let value = error.value(row.py());
         match value.call_method1("_at_row", (number, name)) {
             Ok(error) => PyErr::from_value(error),

@@ -143,3 +143,24 @@ def test_ids_of_rows(builder: PromptBuilder) -> None:
     assert days["id"].to_pylist() == ["2026-01-01", "1"]
     with pytest.raises(MetatokError, match='there is no column "name"'):
         builder.build_arrow(table, "text", id_column="name")
+
+
+def test_slices_of_lists_of_a_fixed_length(builder: PromptBuilder) -> None:
+    of_one = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]), 1)
+    chats = [[{"role": "user", "content": f"Hi {number}!"}] for number in range(6)]
+    table = pa.table({"messages": pa.array(chats, of_one)})
+    for sliced in (table.slice(2, 3), table.slice(2, 3).to_batches()[0], pa.concat_tables([table.slice(2, 1), table.slice(3, 2)])):
+        built = pa.table(builder.build_arrow(sliced))["input_ids"].to_pylist()
+        assert built == [builder.build(chat).tolist() for chat in chats[2:5]]
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"messages": pa.array(chats, of_one)}).slice(2, 3)
+    assert pa.table(builder.build_arrow(frame))["input_ids"].to_pylist() == built
+
+
+def test_ids_that_are_nan_are_missing(builder: PromptBuilder) -> None:
+    table = pa.table({"prompt": ["a", "b", "c"], "id": [3.0, float("nan"), None]})
+    assert pa.table(builder.build_arrow(table, "prompt"))["id"].to_pylist() == ["3.0", "1", "2"]
+    wrong = pa.table({"messages": [CHATS[0], []], "id": [3.0, float("nan")]})
+    with pytest.raises(MetatokError) as caught:
+        builder.build_arrow(wrong)
+    assert caught.value.place == {"conversation": 1}

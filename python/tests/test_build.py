@@ -355,3 +355,13 @@ def test_rows_of_a_batch_are_copies(builder: PromptBuilder) -> None:
     batch = builder.build_batch([HI])
     next(batch.rows())[0] = 0
     assert batch.input_ids[0, 0] == 1051
+
+
+def test_a_record_without_a_conversation_names_its_keys(builder: PromptBuilder) -> None:
+    with pytest.raises(metatok.InputError, match='the record has "choices", "foo";'):
+        builder.build({"choices": ["x"], "foo": object()})
+
+
+def test_an_empty_stop_string_is_an_error() -> None:
+    with pytest.raises(metatok.UsageError, match="`stop_strings`: an empty string would end every answer"):
+        metatok.PromptBuilder("demo", stop_strings=["a", ""])

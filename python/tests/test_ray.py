@@ -104,3 +104,6 @@ def test_rows_become_requests_of_the_vllm_stage() -> None:
     assert request["sampling_params"]["max_tokens"] == 4
     assert request["sampling_params"]["stop_token_ids"] == builder.stop.token_ids
     assert metatok.ray.vllm_row(builder)({**row, "max_out_len": 7})["sampling_params"]["max_tokens"] == 7
+    assert metatok.ray.vllm_row(builder, max_tokens=4)({**row, "max_out_len": float("nan")})["sampling_params"]["max_tokens"] == 4
+    with pytest.raises(ValueError, match="could not be built"):
+        metatok.ray.vllm_row(builder)({**row, "input_ids": None})

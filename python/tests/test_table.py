@@ -261,3 +261,38 @@ def test_a_completion_is_scored_after_its_prompt(name: str) -> None:
     with pytest.warns(metatok.MetatokWarning, match="only a part of a text is scored, but nothing here says which; build_batch"):
         assert pa.table(builder.build_arrow(table, "prompt"))["input_ids"].to_pylist() == expected
     assert builder.map("prompt")(table.to_pydict())["input_ids"] == expected
+
+
+def test_rows_without_an_id_are_an_error() -> None:
+    for ids in ([1.0, None, None], [1.0, float("nan"), float("nan")]):
+        with pytest.raises(ValueError, match="2 of 3 rows have no 'id'"):
+            Tables({"model": "demo"}).of(pa.table({"id": ids, "messages": [HI] * 3}))
+
+
+class Pickled(pa.ExtensionType):  # type: ignore[misc, name-defined]
+    """As Ray keeps nested lists after a step on batches of NumPy."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.large_binary(), "ray.data.arrow_pickled_object")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: Any, serialized: bytes) -> Pickled:
+        return cls()
+
+    def __arrow_ext_scalar_class__(self) -> type:
+        class Scalar(pa.ExtensionScalar):  # type: ignore[misc, name-defined]
+            def as_py(self, **_: Any) -> Any:
+                return None if self.value is None else pickle.loads(self.value.as_py())
+
+        return Scalar
+
+
+def test_objects_that_ray_pickled(builder: metatok.PromptBuilder) -> None:
+    column = pa.ExtensionArray.from_storage(Pickled(), pa.array([pickle.dumps(HI)], pa.large_binary()))
+    table = pa.table({"id": ["a"], "messages": column})
+    assert Tables({"model": "demo"}).of(table)["input_ids"].to_pylist() == [builder.build(HI).tolist()]
+    with pytest.raises(TypeError, match=r'"ray.data.arrow_pickled_object" are bytes here: convert the column'):
+        builder.build_arrow(table)

@@ -2,7 +2,7 @@
 
 use crate::builder::BuilderOptions;
 use crate::dialect::Model;
-use crate::error::{At, Fault, OfFile, Place, Result, Setting};
+use crate::error::{At, ErrorKind, Fault, OfFile, Place, Result, Setting};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::Tokenizer;
 
@@ -26,6 +26,10 @@ pub(super) fn add_stops(
     }
     for &id in &options.stop_token_ids {
         stop.add_id(tokenizer.check_id(id.into()).at(Setting::STOP_TOKEN_IDS)?, StopSource::User);
+    }
+    if options.stop_strings.iter().any(String::is_empty) {
+        let what = "an empty string would end every answer before it begins".to_owned();
+        return Err(ErrorKind::Usage(what)).at(Setting::STOP_STRINGS);
     }
     for string in model.stop.strings.iter().chain(&options.stop_strings) {
         stop.add_string(string);
