@@ -85,13 +85,11 @@ def test_recipe(block: str, tmp_path: pathlib.Path, request: pytest.FixtureReque
     for shown, here in ON_CPU.items():
         block = block.replace(shown, here)
     block = block.replace("./Qwen3-8B", weights).replace('"qwen3"', '"demo"')
-    # Engines and clusters start processes, which import the program.
-    program = "\n".join(["if __name__ == '__main__':", *(f"    {line}" for line in block.splitlines())])
-    (tmp_path / "recipe.py").write_text(program, encoding="utf-8")
+    (tmp_path / "recipe.py").write_text(block, encoding="utf-8")
     package = str(pathlib.Path(metatok.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": package, "HF_HUB_OFFLINE": "1", "PYSPARK_PYTHON": sys.executable}
     ran = subprocess.run([sys.executable, "recipe.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert ran.returncode == 0, f"{program}\n{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
+    assert ran.returncode == 0, f"{block}\n{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
     if "max_tokens" in block or "max_out_len" in block or "metatok.transformers" in block:
         assert "Paris." in ran.stdout and "Rome." in ran.stdout
     assert ran.stdout or list(tmp_path.glob("*ids/*.parquet")), "it shows nothing"

@@ -262,7 +262,8 @@ impl Shared {
             // Every other request would fail in the same way.
             Failure::Refused { status: Some(401 | 403 | 404 | 405), message } => {
                 let Protocol { path, name, .. } = self.protocol;
-                self.gate.give_up(format!("{message}; the request went to {path}, the path of {name}"));
+                let address = self.http.address();
+                self.gate.give_up(format!("{message}; the request went to {address}{path}, the path of {name}"));
             }
             Failure::Unusable(message) => self.gate.give_up(message),
             failure => return Some(self.failed(failure, tries.attempts)),

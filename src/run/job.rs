@@ -152,16 +152,15 @@ impl Job {
 
     /// The next prompt; none when all are answered.
     pub(crate) fn next(&mut self, builder: &PromptBuilder, room: &Room) -> Result<Option<Ask>> {
-        let &Room { of_prompt, of_turn, usual } = room;
         // A limit that nobody asked for is lowered to what the prompt leaves of the context.
         let limit = |said: Option<u64>, prompt: &TokenizedPrompt| match said {
             Some(said) => usize::try_from(said).unwrap_or(usize::MAX),
-            None => usual.min(of_prompt.max_seq_len.saturating_sub(prompt.input_ids.len())).max(1),
+            None => room.usual.min(room.max_seq_len().saturating_sub(prompt.input_ids.len())).max(1),
         };
         let ask = match &mut self.prompts {
             Prompts::Conversation(conversation, max_out_len) => {
                 let Some(conversation) = conversation.take() else { return Ok(None) };
-                let budget = of_prompt.of_answer(*max_out_len);
+                let budget = room.of_prompt(*max_out_len);
                 let Fitted { prompt, truncated, .. } = builder.build_within(&conversation, &budget)?;
                 let max_new_tokens = limit(*max_out_len, &prompt);
                 Ask { turn: None, max_new_tokens, truncated, prompt }
@@ -175,7 +174,7 @@ impl Job {
                     let what = "this dataset compares next-token logits, which `run` does not compute; use `build`";
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
-                let (prepared, budget) = (builder.prepared(&conversation)?, of_prompt.of_answer(max_out_len));
+                let (prepared, budget) = (builder.prepared(&conversation)?, room.of_prompt(max_out_len));
                 let Fitted { prompt, truncated, .. } = builder.fit(&conversation, &prepared, &examples, &budget)?;
                 let max_new_tokens = limit(max_out_len, &prompt);
                 Ask { turn, max_new_tokens, truncated, prompt }
@@ -184,7 +183,7 @@ impl Job {
                 self.turn = turns.plan().turn().or(self.turn);
                 let max_out_len = turns.plan().max_out_len(max_out_len)?;
                 let Some(next) = turns.next_prompt()? else { return Ok(None) };
-                of_turn.of_answer(max_out_len).check(next.prompt.input_ids.len())?;
+                room.of_turn(max_out_len).check(next.prompt.input_ids.len())?;
                 let max_new_tokens = limit(max_out_len, &next.prompt);
                 Ask { turn: Some(next.turn), max_new_tokens, truncated: None, prompt: next.prompt }
             }

@@ -148,8 +148,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         match line {
             Ok(job) if self.run.answers.has_all(job.number, job.prompts_left()) => self.hand_out()?,
             Ok(job) => return self.advance(job),
-            Err(Refused { number, pick, error }) => {
-                let key = RowKey::numbered(pick);
+            Err(Refused { number, key, error }) => {
                 if let ControlFlow::Break(error) = self.run.refuse((number, 1), &key, None, error)? {
                     self.stop_before(number, Stopped::At(error));
                 }

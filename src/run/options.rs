@@ -12,11 +12,30 @@ use crate::truncate::{ContextBudget, Truncation};
 /// How long prompts and answers may be.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    pub(super) of_prompt: ContextBudget,
+    of_prompt: ContextBudget,
     /// Of a turn after the model's own answers, which is never shortened.
-    pub(super) of_turn: ContextBudget,
+    of_turn: ContextBudget,
     /// How many tokens an answer may have if its row has no limit.
     pub(super) usual: usize,
+    /// How many tokens of the context a prompt must leave, however short its answer may be.
+    reserved: usize,
+}
+
+impl Room {
+    /// The budget of a prompt whose row says how many tokens its answer may have.
+    pub(super) fn of_prompt(&self, max_out_len: Option<u64>) -> ContextBudget {
+        self.of_prompt.of_answer(max_out_len.map(|said| said.max(self.reserved as u64)))
+    }
+
+    /// How many tokens a prompt and its answer may have together.
+    pub(super) fn max_seq_len(&self) -> usize {
+        self.of_prompt.max_seq_len
+    }
+
+    /// The budget of a turn after the model's own answers.
+    pub(super) fn of_turn(&self, max_out_len: Option<u64>) -> ContextBudget {
+        self.of_turn.of_answer(max_out_len.map(|said| said.max(self.reserved as u64)))
+    }
 }
 
 /// How the lines of a run are answered. By default greedily and one by one, in all of the model's context.
@@ -97,15 +116,17 @@ impl RunOptions {
         self.max_out_len.unwrap_or(DEFAULT_MAX_OUT_LEN)
     }
 
-    /// How long prompts may be if the model's context has this many tokens. If no length is given, an answer takes what
-    /// its prompt leaves; but a prompt that is shortened leaves room for one.
-    pub(super) fn room(&self, of_model: Option<usize>) -> Room {
+    /// How long prompts may be if the model's context has this many tokens, of which they must leave some. If no length is
+    /// given, an answer takes what its prompt leaves; but a prompt that is shortened leaves room for one.
+    pub(super) fn room(&self, of_model: Option<usize>, least: usize) -> Room {
         let is_given = self.max_seq_len.is_some() || self.max_out_len.is_some();
         let max_seq_len = self.max_seq_len.or(of_model).unwrap_or(usize::MAX);
+        // A shorter context than the model's has room for what it must leave.
+        let least = least.saturating_sub(of_model.map_or(0, |of_model| of_model.saturating_sub(max_seq_len)));
         let usual = self.max_out_len();
-        let reserved = if is_given { usual } else { 0 };
+        let reserved = if is_given { usual.max(least) } else { least };
         let to_keep = if self.truncation == Truncation::Refuse { 0 } else { usual.min(max_seq_len / 2) };
         let budget = |max_out_len| ContextBudget { max_seq_len, max_out_len, truncation: self.truncation };
-        Room { of_prompt: budget(reserved.max(to_keep)), of_turn: budget(reserved), usual }
+        Room { of_prompt: budget(reserved.max(to_keep)), of_turn: budget(reserved), usual, reserved: least }
     }
 }

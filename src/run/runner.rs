@@ -13,6 +13,7 @@ use crate::builder::{PromptBuilder, Session};
 use crate::client::Client;
 #[cfg(feature = "http")]
 use crate::dataset::SamplingParams;
+use crate::dataset::records::Keys;
 use crate::dataset::{Examples, Line, PickedRow, RawRecord, RowKey, RowPrompter};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
@@ -77,7 +78,7 @@ enum Answering {
 /// A line without a prompt.
 pub(super) struct Refused {
     pub(super) number: u64,
-    pub(super) pick: PickedRow,
+    pub(super) key: RowKey,
     pub(super) error: Error,
 }
 
@@ -126,7 +127,7 @@ impl Runner {
         dataset: Option<Arc<PreparedDataset>>,
         options: RunOptions,
     ) -> Self {
-        let room = options.room(engine.max_seq_len());
+        let room = options.room(engine.max_seq_len(), 0);
         Self { builder, engine: Answering::Engine(engine), dataset, options, room }
     }
 
@@ -138,7 +139,8 @@ impl Runner {
         dataset: Option<Arc<PreparedDataset>>,
         options: RunOptions,
     ) -> Self {
-        let room = options.room(client.notes().served.max_model_len);
+        let served = &client.notes().served;
+        let room = options.room(served.max_model_len, served.least_after_prompt());
         Self { builder, engine: Answering::Server(Arc::new(client)), dataset, options, room }
     }
 
@@ -198,10 +200,28 @@ impl Run<'_> {
     ) -> std::result::Result<Job, Refused> {
         let line = &batch.lines[i].record.line;
         let (number, pick) = (batch.first + i as u64, batch.pick(i));
-        let record = batch.raw(&batch.lines[i], self.runner.options.max_line_bytes);
-        let job = record.and_then(|record| self.job(record, (number, pick), (batch, line), examples));
+        let record = || batch.raw(&batch.lines[i], self.runner.options.max_line_bytes);
+        let job = record().and_then(|record| self.job(record, (number, pick), (batch, line), examples));
         self.totals.lines += 1;
-        job.map_err(|error| Refused { number, pick, error: batch.place(&batch.lines[i]).of_error(error) })
+        job.map_err(|error| Refused {
+            number,
+            key: record().ok().and_then(|record| self.own_key(record, pick)).unwrap_or_else(|| RowKey::numbered(pick)),
+            error: batch.place(&batch.lines[i]).of_error(error),
+        })
+    }
+
+    /// The key of a line that asks for nothing, if it has an id of its own.
+    fn own_key(&self, record: RawRecord<'_>, pick: PickedRow) -> Option<RowKey> {
+        match &self.runner.dataset {
+            Some(dataset) => {
+                let row = dataset.row(record, pick).ok()??;
+                dataset.kept_columns().key(&row, pick).ok()
+            }
+            None => {
+                let id = Keys::parse(&record.json().ok()?).ok()?.id().ok()??.to_owned();
+                Some(RowKey { id, has_id: true, ..RowKey::numbered(pick) })
+            }
+        }
     }
 
     /// What a line asks for.

@@ -60,10 +60,20 @@ pub struct Served {
     pub model: Option<String>,
     /// How many tokens a prompt and its answer may have together.
     pub max_model_len: Option<usize>,
+    /// How many tokens a prompt may have, if that is fewer than its context has without an answer of one token.
+    pub max_prompt_len: Option<usize>,
     /// How many ids its model has.
     pub vocab_size: Option<usize>,
     /// How many requests it handles at a time.
     pub slots: Option<usize>,
+}
+
+impl Served {
+    /// How many tokens of the context a prompt must leave: one at least, for the answer.
+    pub(crate) fn least_after_prompt(&self) -> usize {
+        let all = self.max_model_len.zip(self.max_prompt_len);
+        all.map_or(1, |(all, of_prompt)| all.saturating_sub(of_prompt).max(1))
+    }
 }
 
 /// The token counts that a server reports.

@@ -215,6 +215,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 fn read_server_info(info: &Value, served: &mut Served) {
     served.slots = served.slots.or(number(info, "/internal_states/0/effective_max_running_requests_per_dp"));
     served.slots = served.slots.or(number(info, "/max_running_requests"));
+    // As of 0.5.23, a prompt of this length is rejected.
+    served.max_prompt_len = number(info, "/max_req_input_len").map(|refused| refused.saturating_sub(1));
 }
 
 fn usage(keys: &Keys<'_>) -> Result<Usage> {

@@ -40,8 +40,10 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
             check_list(keys, "conversations")?;
             with_system(listed(keys, "conversations")?, keys)
         }
-        InputFormat::Alpaca => alpaca(keys, ["instruction", "input"], "output"),
-        InputFormat::QueryResponse => alpaca(keys, ["query", ""], "response"),
+        InputFormat::Alpaca if keys.has("output") => alpaca(keys, &["instruction", "input"], "output"),
+        InputFormat::Alpaca => alpaca(keys, &["instruction", "input"], "response"),
+        InputFormat::QueryResponse if keys.has("query") => alpaca(keys, &["query"], "response"),
+        InputFormat::QueryResponse => alpaca(keys, &["question"], "response"),
         InputFormat::PromptCompletion if !keys.has("completion") => answered(keys, "response", None),
         InputFormat::PromptCompletion => answered(keys, "completion", None),
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
@@ -241,9 +243,8 @@ fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record
     }
 }
 
-/// Alpaca's columns, joined like LLaMA-Factory: empty ones add no line to the question. Or ms-swift's, of which one is the
-/// question.
-fn alpaca<'a>(keys: &Keys<'_>, question: [&str; 2], answer: &str) -> Result<Record<'a>> {
+/// The columns of a question, joined like LLaMA-Factory: empty ones add no line to it. And that of its answer.
+fn alpaca<'a>(keys: &Keys<'_>, question: &[&str], answer: &str) -> Result<Record<'a>> {
     let mut messages = Vec::new();
     let exchange = |question: String, answer: String, messages: &mut Vec<ChatMessage>| {
         messages.push(ChatMessage::new("user", question));
@@ -254,8 +255,8 @@ fn alpaca<'a>(keys: &Keys<'_>, question: [&str; 2], answer: &str) -> Result<Reco
     for (question, answer) in keys.get::<Vec<(String, String)>>("history")?.unwrap_or_default() {
         exchange(question, answer, &mut messages);
     }
-    let lines = [keys.text(question[0])?, keys.text(question[1])?];
-    let lines: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    let mut lines = question.iter().map(|key| keys.text(key)).collect::<Result<Vec<_>>>()?;
+    lines.retain(|line| !line.is_empty());
     let answer = keys.text(answer)?;
     if lines.is_empty() && answer.is_empty() {
         return Err(ErrorKind::EmptyConversation.into());

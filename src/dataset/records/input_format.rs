@@ -21,9 +21,9 @@ pub enum InputFormat {
     Messages,
     /// `conversations` lists turns of `from` and `value`.
     Sharegpt,
-    /// `instruction`, `input` and `output`, with `history` and `system`, joined like LLaMA-Factory.
+    /// `instruction`, `input` and `output` (or `response`), with `history` and `system`, joined like LLaMA-Factory.
     Alpaca,
-    /// `query` and `response`, with `history` and `system`, as in ms-swift.
+    /// `query` (or `question`) and `response`, with `history` and `system`, as in ms-swift and OpenOrca.
     QueryResponse,
     /// `prompt` and `completion`: texts to which no template is applied, or lists of messages.
     PromptCompletion,
@@ -49,7 +49,12 @@ const FORMATS: [(InputFormat, &str, &[&str], &str); 12] = [
     (InputFormat::Messages, "messages", &["messages", "conversation", "conversations", "prompt"], "\"messages\""),
     (InputFormat::Sharegpt, "sharegpt", &["conversations"], "\"conversations\""),
     (InputFormat::Alpaca, "alpaca", &["instruction"], "\"instruction\" (with \"input\" and \"output\")"),
-    (InputFormat::QueryResponse, "query-response", &["query"], "\"query\" (with \"response\")"),
+    (
+        InputFormat::QueryResponse,
+        "query-response",
+        &["query", "question"],
+        "\"query\" or \"question\" (with \"response\")",
+    ),
     (InputFormat::PromptCompletion, "prompt-completion", &["prompt"], "\"prompt\" (with \"completion\")"),
     (InputFormat::Text, "text", &["text"], "\"text\""),
     (InputFormat::OpenaiBatch, "openai-batch", &["body"], "\"body\""),
@@ -131,7 +136,9 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         return Err(two_answers("chosen_messages", "rejected_messages"));
     } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
         InputFormat::Alpaca
-    } else if keys.begins("query", '"') && (has(&["response"]) || has(&["history"])) {
+    } else if keys.begins("query", '"') && (has(&["response"]) || has(&["history"]))
+        || keys.begins("question", '"') && keys.begins("response", '"')
+    {
         InputFormat::QueryResponse
     } else if has(&["prompt", "completion"]) || has_response(keys) {
         InputFormat::PromptCompletion

@@ -12,7 +12,7 @@ use crate::dataset::source::rejected_line;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The keys, in no particular order.
-const KNOWN: [&str; 52] = [
+const KNOWN: [&str; 53] = [
     "add_generation_prompt",
     "audio",
     "audios",
@@ -49,6 +49,7 @@ const KNOWN: [&str; 52] = [
     "prompt",
     "prompt_id",
     "query",
+    "question",
     "rejected",
     "rejected_messages",
     "rejected_response",
