@@ -2,11 +2,12 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+use serde_json::Value as Json;
 
 use crate::compare::AnswerKey;
+use crate::dataset::{Row, Value};
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
-use crate::python_repr;
+use crate::score::exact;
 use crate::server::gave_up;
 use crate::wording;
 
@@ -24,16 +25,19 @@ use crate::wording;
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ScoredAnswer {
-    id: Option<Value>,
+    /// As JSON.
+    #[serde(default, deserialize_with = "exact::id")]
+    id: Option<String>,
     repeat: Option<usize>,
     turn: Option<usize>,
     /// Files of others may have other things under this name.
-    choice: Option<Value>,
-    columns: Option<Map<String, Value>>,
+    choice: Option<Json>,
+    #[serde(default, deserialize_with = "exact::columns")]
+    columns: Option<Row>,
     text: Option<String>,
     error: Option<IgnoredAny>,
     /// Files of others may have other things under this name.
-    finish_reason: Option<Value>,
+    finish_reason: Option<Json>,
     found: Option<IgnoredAny>,
     correct: Option<IgnoredAny>,
 }
@@ -54,7 +58,7 @@ impl ScoredAnswer {
     }
 
     /// A label that was picked; none if a score is missing.
-    pub(super) fn of_label(label: Option<&str>, columns: Option<&Map<String, Value>>) -> Self {
+    pub(super) fn of_label(label: Option<&str>, columns: Option<&Row>) -> Self {
         let (columns, text) = (columns.cloned(), label.map(str::to_owned));
         Self {
             id: None,
@@ -73,12 +77,12 @@ impl ScoredAnswer {
     /// Whose answer it is; none without an id.
     pub(super) fn key(&self) -> Option<AnswerKey> {
         let choice = self.choice.as_ref().and_then(|choice| usize::try_from(choice.as_u64()?).ok());
-        Some(AnswerKey::new(&self.id.as_ref()?.to_string(), self.repeat, self.turn, choice))
+        Some(AnswerKey::new(self.id.as_ref()?, self.repeat, self.turn, choice))
     }
 
     /// The text of the answer; none if it is an error, or if the engine gave up.
     pub fn text(&self) -> Option<&str> {
-        let reason = self.finish_reason.as_ref().and_then(Value::as_str);
+        let reason = self.finish_reason.as_ref().and_then(Json::as_str);
         self.text.as_deref().filter(|_| !reason.is_some_and(gave_up))
     }
 
@@ -96,8 +100,8 @@ impl ScoredAnswer {
         let value = self.columns.as_ref().and_then(|columns| columns.get(column)).ok_or_else(|| self.no_column(column));
         let value = value.at("columns")?;
         match (self.turn, value) {
-            (Some(turn), Value::Array(turns)) => match turns.get(turn) {
-                Some(Value::Array(names)) => texts(names),
+            (Some(turn), Value::List(turns)) => match turns.get(turn) {
+                Some(Value::List(names)) => texts(names),
                 Some(name) => texts(std::slice::from_ref(name)),
                 None => {
                     let what = format!(
@@ -107,7 +111,7 @@ impl ScoredAnswer {
                     Err(ErrorKind::Invalid(what).into())
                 }
             },
-            (_, Value::Array(names)) => texts(names),
+            (_, Value::List(names)) => texts(names),
             (_, name) => texts(std::slice::from_ref(name)),
         }
         .at(column)
@@ -116,7 +120,7 @@ impl ScoredAnswer {
 
     fn no_column(&self, column: &str) -> Error {
         let names: Vec<String> =
-            self.columns.iter().flat_map(|columns| columns.keys()).map(|name| format!("{name:?}")).collect();
+            self.columns.iter().flat_map(|columns| columns.names()).map(|name| format!("{name:?}")).collect();
         let there =
             if names.is_empty() { "and no other column".to_owned() } else { format!("only {}", names.join(", ")) };
         ErrorKind::Invalid(format!("there is no {column:?}, {there}"))
@@ -130,15 +134,11 @@ fn texts(names: &[Value]) -> Result<Vec<String>> {
     }
     names.iter().try_fold(Vec::new(), |mut texts, name| {
         match name {
-            Value::String(text) => texts.push(text.clone()),
+            Value::Text(_) | Value::Int(_) | Value::Float(_) => texts.push(name.text().into_owned()),
             // As prompts have it, or as JSON does.
             Value::Bool(is) => texts.extend(if *is { ["True", "true"] } else { ["False", "false"] }.map(str::to_owned)),
-            Value::Number(number) => texts.push(match number.as_f64().filter(|_| number.is_f64()) {
-                Some(number) => python_repr::float(number),
-                None => number.to_string(),
-            }),
-            other => {
-                let what = format!("a right answer must be a text, a number or a boolean, not {other}");
+            Value::Null | Value::List(_) | Value::Dict(_) => {
+                let what = format!("a right answer must be a text, a number or a boolean, not {}", name.to_json());
                 return Err(ErrorKind::Invalid(what).into());
             }
         }

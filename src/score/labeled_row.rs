@@ -1,8 +1,8 @@
 //! A row with a text to score for each of its labels.
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+use crate::dataset::Row;
 use crate::error::{ErrorKind, Result, Setting, way_out};
 use crate::score::text_to_score::{TextLine, TextToScore};
 use crate::score::{NormalizeBy, ScoreRule};
@@ -12,7 +12,7 @@ use crate::score::{NormalizeBy, ScoreRule};
 pub(super) struct LabeledRow {
     pub(super) id: Box<RawValue>,
     pub(super) repeat: Option<usize>,
-    pub(super) columns: Option<Map<String, Value>>,
+    pub(super) columns: Option<Row>,
     pub(super) labels: Vec<Label>,
 }
 

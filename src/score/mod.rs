@@ -10,6 +10,7 @@
 mod answer;
 mod answers_seen;
 mod choice;
+mod exact;
 mod label_words;
 mod labels_found;
 mod labeled_row;

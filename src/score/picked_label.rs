@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+use crate::dataset::Row;
 use crate::error::{At, ErrorKind, Result};
 use crate::score::labeled_row::{Label, LabeledRow};
 use crate::score::{Score, ScoreRule, ScoredAnswer, Scorer};
@@ -19,7 +19,7 @@ pub struct PickedLabel<'t> {
     pub repeat: Option<usize>,
     /// The columns of the row that are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub columns: Option<&'t Map<String, Value>>,
+    pub columns: Option<&'t Row>,
     /// The labels in their order.
     pub scores: Vec<LabelScore<'t>>,
     #[serde(skip)]

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::assemble::IGNORE_INDEX;
+use crate::dataset::{Row, Value};
 use crate::error::{At, ErrorKind, Result, Setting, counted, way_out};
-use crate::score::LogLikelihood;
+use crate::score::{LogLikelihood, exact};
 use crate::server::TokenLogprobs;
 use crate::tokenizer::TokenId;
 use crate::wording;
@@ -17,10 +17,12 @@ pub(super) struct TextLine<'a> {
     #[serde(borrow)]
     pub(super) id: &'a RawValue,
     pub(super) repeat: Option<usize>,
+    #[serde(default, deserialize_with = "exact::value")]
     pub(super) label: Option<Value>,
     #[serde(default, rename = "normalizing")]
     pub(super) is_normalizing: bool,
-    pub(super) columns: Option<Map<String, Value>>,
+    #[serde(default, deserialize_with = "exact::columns")]
+    pub(super) columns: Option<Row>,
     input_ids: Vec<TokenId>,
     labels: Option<Vec<i64>>,
 }
@@ -40,10 +42,11 @@ impl<'a> TextLine<'a> {
     /// The label as it is compared with references.
     pub(super) fn label_text(&self) -> Result<String> {
         match &self.label {
-            Some(Value::String(label)) => Ok(label.clone()),
-            Some(label @ (Value::Number(_) | Value::Bool(_))) => Ok(label.to_string()),
+            Some(Value::Text(label) | Value::Int(label)) => Ok(label.clone()),
+            Some(label @ (Value::Float(_) | Value::Bool(_))) => Ok(label.to_json().to_string()),
             Some(other) => {
-                Err(ErrorKind::Invalid(format!("a label must be a text or a number, not {other}"))).at("label")
+                let what = format!("a label must be a text or a number, not {}", other.to_json());
+                Err(ErrorKind::Invalid(what)).at("label")
             }
             None => {
                 let what = "there is no \"label\": only the texts of a row's labels are compared, as PPLInferencer and LLInferencer make them";
