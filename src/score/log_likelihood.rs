@@ -1,11 +1,13 @@
 //! How likely an engine found a text, and what follows for the labels of a row.
 
 use crate::score::NormalizeBy;
+use crate::server::LEAST;
 
 /// How likely an engine found the scored part of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogLikelihood {
-    /// The sum of the log-probabilities of its tokens. A text's first token has none.
+    /// The sum of the log-probabilities of its tokens, minus infinity if one of them is impossible. A text's first token has
+    /// none.
     pub sum: f64,
     /// How many tokens are scored, with a text's first one.
     pub tokens: usize,
@@ -46,12 +48,17 @@ impl ScoreRule {
     /// A label's score, by the likelihood of its text and of the one that normalizes it.
     #[allow(clippy::cast_precision_loss, reason = "labels are far shorter than 2^52")]
     pub(super) fn score(self, label: &str, text: LogLikelihood, normalizing: Option<LogLikelihood>) -> Option<f64> {
-        match self {
-            Self::MeanLoss => Some(text.mean_loss()),
-            Self::NormalizedLoss => Some(text.mean_loss() - normalizing?.mean_loss()),
-            Self::LogLikelihood => Some(text.sum),
-            Self::NormalizedLogLikelihood(by) => Some(text.sum / by.length(label, text.tokens) as f64),
-        }
+        let score = match self {
+            Self::MeanLoss => text.mean_loss(),
+            // An impossible text stays so, whatever is taken off.
+            Self::NormalizedLoss => {
+                text.mean_loss() - Some(normalizing?.mean_loss()).filter(|_| text.sum.is_finite()).unwrap_or_default()
+            }
+            Self::LogLikelihood => text.sum,
+            Self::NormalizedLogLikelihood(by) => text.sum / by.length(label, text.tokens) as f64,
+        };
+        // JSON has no infinity.
+        Some(score.clamp(LEAST, -LEAST))
     }
 
     /// Whether the lowest score is the best.
@@ -82,6 +89,23 @@ mod tests {
             (ScoreRule::MeanLoss, &[], None),
         ] {
             assert_eq!(rule.best(scores), best, "{rule:?} {scores:?}");
+        }
+    }
+
+    #[test]
+    fn impossible_texts_are_equal_and_have_finite_scores() {
+        let text = |sum| LogLikelihood { sum, tokens: 3 };
+        let (impossible, possible) = (text(f64::NEG_INFINITY), text(-6.0));
+        for (rule, text, normalizing, score) in [
+            (ScoreRule::MeanLoss, impossible, None, 1e300),
+            (ScoreRule::NormalizedLoss, impossible, Some(possible), 1e300),
+            (ScoreRule::NormalizedLoss, impossible, Some(impossible), 1e300),
+            (ScoreRule::NormalizedLoss, possible, Some(impossible), -1e300),
+            (ScoreRule::NormalizedLoss, possible, Some(possible), 0.0),
+            (ScoreRule::LogLikelihood, impossible, None, -1e300),
+            (ScoreRule::NormalizedLogLikelihood(NormalizeBy::Tokens), impossible, None, -1e300),
+        ] {
+            assert_eq!(rule.score("Paris", text, normalizing), Some(score), "{rule:?} {text:?} {normalizing:?}");
         }
     }
 }

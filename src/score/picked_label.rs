@@ -32,7 +32,8 @@ pub struct PickedLabel<'t> {
 pub struct LabelScore<'t> {
     /// The label.
     pub label: &'t str,
-    /// Its score; none if the engine failed at its text, or did not get it.
+    /// Its score; none if the engine failed at its text, or did not get it. A text that is impossible has -1e300, or a loss of
+    /// 1e300, because JSON has no infinity.
     pub score: Option<f64>,
 }
 

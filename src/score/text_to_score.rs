@@ -7,7 +7,7 @@ use crate::assemble::IGNORE_INDEX;
 use crate::dataset::{Row, Value};
 use crate::error::{At, ErrorKind, Result, Setting, counted, way_out};
 use crate::score::{LogLikelihood, exact};
-use crate::server::TokenLogprobs;
+use crate::server::{LEAST, TokenLogprobs};
 use crate::tokenizer::TokenId;
 use crate::wording;
 
@@ -97,6 +97,8 @@ impl TextToScore {
                 sum += position.and_then(|position| position.logprob(id)).ok_or_else(|| no_logprob(place, id))?;
             }
         }
+        // A token is impossible, and it does not matter how many are.
+        let sum = if sum <= LEAST { f64::NEG_INFINITY } else { sum };
         Ok(LogLikelihood { sum, tokens: self.is_scored.iter().filter(|is_scored| **is_scored).count() })
     }
 }

@@ -62,7 +62,7 @@ pub use openai::OpenAi;
 pub(crate) use protocol::{Extent, MODELS, StreamEvent, Usage};
 pub use protocol::{Protocol, Served};
 pub use protocols::PROTOCOLS;
-pub(crate) use python_json::without_infinities;
+pub(crate) use python_json::{LEAST, without_infinities};
 pub(crate) use request_id::{json_string, split_label, split_request_id, without_run_id};
 pub use sglang::Sglang;
 pub use token_logprobs::TokenLogprobs;

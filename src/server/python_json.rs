@@ -5,8 +5,8 @@ use crate::error::Result;
 /// How Python writes numbers that are not finite. Log-probabilities may be `-Infinity`.
 const NOT_FINITE: [&str; 3] = ["NaN", MINUS_INFINITY, "Infinity"];
 const MINUS_INFINITY: &str = "-Infinity";
-/// Millions of them have a finite sum.
-const LEAST: &str = "-1e300";
+/// What is read in place of `-Infinity`. Millions of them have a finite sum.
+pub(crate) const LEAST: f64 = -1e300;
 
 /// Reads JSON; if that fails and there are numbers that are not finite, with null in their place. But `-Infinity` is the
 /// logarithm of a probability of zero: in its place is a number that is less than any other logarithm.
@@ -26,7 +26,7 @@ fn with_finite_numbers(json: &str) -> Option<String> {
         match found {
             // As long as before, if it can be, so that errors name the right column.
             Some(number) => {
-                let by = if *number == MINUS_INFINITY { LEAST } else { "null" };
+                let by = if *number == MINUS_INFINITY { format!("{LEAST:e}") } else { "null".into() };
                 written.push_str(&format!("{by:0$}", number.len()));
             }
             None => written.push(c),
