@@ -19,13 +19,22 @@ const FILLER: &str = r"should|would|will|must|to|the|one|option|choice|letter|in
 /// What may stand between such words.
 const GAP: &str = r"[^\p{L}\p{N}.,;!?。，；、]*";
 
-/// An announcement directly before a label (1), or before it in its sentence (2).
-pub(super) static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
-    let filler = format!("{GAP}(?:(?:{FILLER}){GAP})*");
-    let is = format!("{filler}(?:{IS}){GAP}(?:(?:{FILLER}|{IS}){GAP})*");
-    let direct = format!("(?:{ANSWER}){filler}|(?:{ANSWER}|{OPTION}){is}");
-    insensitive(&format!(r"(?s)^.*({direct})$|^.*((?:{ANSWER}|{OPTION}){is})[^\n.!?;。！？；]*$"))
-});
+/// Between an announcement and its label.
+fn filler() -> String {
+    format!("{GAP}(?:(?:{FILLER}){GAP})*")
+}
+
+/// An announcement that says what the answer is.
+fn announced_with_is() -> String {
+    format!("(?:{ANSWER}|{OPTION}){}(?:{IS}){GAP}(?:(?:{FILLER}|{IS}){GAP})*", filler())
+}
+
+/// An announcement directly before a label. Groups would cost far more here, because this is asked for each label.
+pub(super) static ANNOUNCED: LazyLock<Regex> =
+    LazyLock::new(|| insensitive(&format!("(?:(?:{ANSWER}){}|{})$", filler(), announced_with_is())));
+
+/// An announcement that may be earlier in a label's sentence.
+pub(super) static ANNOUNCED_EARLIER: LazyLock<Regex> = LazyLock::new(|| insensitive(&announced_with_is()));
 
 /// `answer` alone before a label, which announces it, or names an option that is explained.
 pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
@@ -123,6 +132,7 @@ pub(super) static STATED: LazyLock<Regex> = LazyLock::new(|| {
     insensitive(&format!(r"(?:^|[.!?:;\n。！？：；]|\b(?:{words})|[是选選为為]){GAP}$"))
 });
 
+/// Words end at ASCII's boundaries. Unicode's cost a hundred times as much in Chinese text, where they mean nothing.
 fn insensitive(pattern: &str) -> Regex {
-    Regex::new(&format!("(?i){pattern}")).expect("it is a regular expression")
+    Regex::new(&format!("(?i){}", pattern.replace(r"\b", r"(?-u:\b)"))).expect("it is a regular expression")
 }

@@ -1,6 +1,10 @@
 //! The labels that a text names, and what the words beside each say of it.
 
-use crate::score::label_words::{ANNOUNCED, DENIED, DOUBTED, MEASURED, NAMED, OPTION_NAMED, REJECTED};
+use regex::Match;
+
+use crate::score::label_words::{
+    ANNOUNCED, ANNOUNCED_EARLIER, DENIED, DOUBTED, MEASURED, NAMED, OPTION_NAMED, REJECTED,
+};
 
 /// How many characters before a label say something about it.
 const NEAR: usize = 200;
@@ -17,6 +21,9 @@ const CHINESE_AFTER_ANSWER: &str = "因由所故理和或与而但是选選项�
 
 /// Signs after which a sentence begins.
 const BEFORE_SENTENCE: [char; 13] = ['.', '!', '?', ':', ';', '-', '–', '—', '。', '！', '？', '：', '\n'];
+
+/// Signs that end a sentence, or its line.
+const SENTENCE_END: [char; 9] = ['.', ';', '!', '?', '。', '；', '！', '？', '\n'];
 
 /// A label in a text.
 #[derive(Clone, Copy)]
@@ -56,13 +63,21 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
         let before = near(text, found);
         let is_doubted = DOUBTED.captures_iter(clause(before)).any(|doubt| doubt.get(1).is_some());
         let is_explained = NAMED.is_match(before) && is_explained(&text[found.end()..]);
-        let parts = ANNOUNCED.captures(before).filter(|_| !is_doubted && !is_explained);
-        found.is_direct = parts.as_ref().is_some_and(|parts| parts.get(1).is_some());
-        let announcement = parts.and_then(|parts| parts.get(1).or(parts.get(2)));
-        found.announcement = announcement.map(|begin| found.at - before.len() + begin.start());
+        if !is_doubted && !is_explained {
+            let direct = ANNOUNCED.find(before);
+            found.is_direct = direct.is_some();
+            let begin = direct.or_else(|| announced_earlier(before)).map(|announcement| announcement.start());
+            found.announcement = begin.map(|begin| found.at - before.len() + begin);
+        }
         found.is_doubted = is_doubted || is_word(text, found);
     }
     found
+}
+
+/// The last announcement in the sentence with which a text ends.
+fn announced_earlier(before: &str) -> Option<Match<'_>> {
+    let last = ANNOUNCED_EARLIER.find_iter(before).last()?;
+    (!before[last.end()..].contains(SENTENCE_END)).then_some(last)
 }
 
 /// Whether the text of an option begins here, whose label opens the text or is announced.
@@ -70,7 +85,7 @@ fn begins_option(text: &str, one: &Found<'_>) -> bool {
     let before = near(text, one);
     let Some(label) = OPTION_NAMED.captures(before).and_then(|found| found.get(1)) else { return false };
     let opens = !text[..one.at - before.len() + label.start()].contains(char::is_alphanumeric);
-    opens || ANNOUNCED.captures(&before[..label.start()]).is_some_and(|found| found.get(1).is_some())
+    opens || ANNOUNCED.is_match(&before[..label.start()])
 }
 
 /// Whether a label is followed by what is said of it.

@@ -10,13 +10,13 @@ const ANSWER: &str = r"(?:(?:the |correct |right |best )*answer|(?:正确|参考
 static NEXT_QUESTION: LazyLock<Regex> = LazyLock::new(|| next_question(ANSWER));
 
 static NEXT_CHOICE: LazyLock<Regex> = LazyLock::new(|| {
-    let stated = r"(?:the |correct |right |best )*answer is\b|(?:正确|参考)?答案[是为]";
+    let stated = r"(?:the |correct |right |best )*answer is(?-u:\b)|(?:正确|参考)?答案[是为]";
     next_question(&format!("(?:{ANSWER}|{stated})"))
 });
 
 /// The name of a question, or a list of options that is to be answered, and the line before it.
 fn next_question(answer: &str) -> Regex {
-    let name = r"\n\W*(?:next )?(?:question|q|问题|题目|问)\W*\d*\W*[:：]|\n#+ *question\b";
+    let name = r"\n\W*(?:next )?(?:question|q|问题|题目|问)\W*\d*\W*[:：]|\n#+ *question(?-u:\b)";
     let option = |label: &str| format!(r"\W*{label}[.):、．：][^\n]*\n");
     let options = format!(r"\n[^\n]+\n{}{}(?:{})*\W*{answer}", option("A"), option("B"), option("[C-J]"));
     Regex::new(&format!("(?i){name}|{options}")).expect("it is a regular expression")
