@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use crate::score::label_words::{CONCLUDED, CONFIRMED, JOINED, MARKED, OPEN, STATED, WITHDRAWN};
-use crate::score::labels_found::{Found, begins, clause, listed_with, mentions, near, sign};
+use crate::score::label_words::{ALSO, ALSO_RIGHT, CONCLUDED, CONFIRMED, JOINED, MARKED, OPEN, STATED, WITHDRAWN};
+use crate::score::labels_found::{Found, begins, clause, first_clause, listed_with, mentions, near, sign};
 use crate::score::next_question::before_next_choice;
 
 /// The label that the last announcement means, such as `the answer is`. Without one: the label with which the text begins
 /// or ends; the only one that `is correct`; the only one in the text. None of them if it is doubted, if an alternative or
-/// a list follows it, if it is taken back, or if the text ends with another label. What follows a next question does not
-/// count.
+/// a list follows it, if it is taken back, if another one is right too, or if the text ends with another label or has another
+/// one alone on its first line. What follows a next question does not count.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let are_wide = labels.iter().any(|label| label.contains(is_wide));
@@ -53,8 +53,11 @@ fn settled_in<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let is_open = before.into_iter().chain(after).any(|between| OPEN.is_match(between));
     let is_withdrawn = WITHDRAWN.is_match(&text[chosen.end()..])
         || begins_list(text, &found, chosen)
-        || is_contradicted(text, &found, chosen);
-    let is_settled = !chosen.is_doubted && !is_open && !is_withdrawn;
+        || is_contradicted(text, &found, chosen)
+        || is_shared(text, &found, chosen);
+    let verdict = found.first().filter(|first| is_verdict(text, &found, first));
+    let is_settled =
+        !chosen.is_doubted && !is_open && !is_withdrawn && verdict.is_none_or(|verdict| verdict.label == chosen.label);
     (is_settled && ending.is_none_or(|ending| ending.label == chosen.label)).then_some(chosen.label)
 }
 
@@ -92,6 +95,33 @@ fn is_contradicted(text: &str, found: &[Found<'_>], chosen: &Found<'_>) -> bool 
         && !OPEN.is_match(&text[before.end()..last.at])
 }
 
+/// Whether a later label is called right, too: `The answer is A. C is also correct.`
+fn is_shared(text: &str, found: &[Found<'_>], chosen: &Found<'_>) -> bool {
+    // It is right like the label that was meant last.
+    let mut last_meant = None;
+    found.iter().any(|one| {
+        let is_like = last_meant.is_none_or(|label| label == chosen.label);
+        let is_other = one.at > chosen.at && one.label != chosen.label && !one.is_doubted;
+        if one.announcement.is_some() || is_confirmed(text, one) {
+            last_meant = Some(one.label);
+        }
+        is_like && is_other && is_also_right(text, one)
+    })
+}
+
+fn is_also_right(text: &str, found: &Found<'_>) -> bool {
+    let after = &text[found.end()..];
+    ALSO_RIGHT.is_match(after)
+        || ALSO.is_match(near(text, found)) && !first_clause(after).contains(char::is_alphanumeric)
+}
+
+/// Whether a text begins with it, alone on its line and in no list, as judges are asked to write.
+fn is_verdict(text: &str, found: &[Found<'_>], first: &Found<'_>) -> bool {
+    let line = text[first.end()..].lines().next().unwrap_or_default();
+    ![&text[..first.at], line].iter().any(|beside| beside.contains(char::is_alphanumeric))
+        && !is_listed(text, found, first)
+}
+
 /// Whether a list of labels begins here: `A. 3 B. 4`.
 fn begins_list(text: &str, found: &[Found<'_>], first: &Found<'_>) -> bool {
     let next = found.iter().find(|other| other.at > first.at).filter(|next| next.label > first.label);
@@ -124,6 +154,94 @@ fn only<'f, 'l: 'f>(found: impl IntoIterator<Item = &'f Found<'l>>) -> Option<&'
 #[cfg(test)]
 mod tests {
     use super::settled;
+
+    #[test]
+    fn chinese_words_count_where_they_are_whole_and_not_negated() {
+        for (labels, cases) in [
+            (
+                &["正确", "错误"][..],
+                &[
+                    ("正确", Some("正确")),
+                    ("该说法正确。", Some("正确")),
+                    ("这个说法是错误的", Some("错误")),
+                    ("非常正确", Some("正确")),
+                    ("不过这句话是正确的。", Some("正确")),
+                    ("没有错误，所以正确。", Some("正确")),
+                    ("这不是事实，因此错误。", Some("错误")),
+                    ("这不难，答案是正确。", Some("正确")),
+                    ("不正确，是错误的", Some("错误")),
+                    ("不正确", None),
+                    ("该说法并不正确。", None),
+                    ("说法不完全正确", None),
+                    ("未必正确", None),
+                    ("不能说是正确的", None),
+                    ("这句话没有错误", None),
+                    ("没有任何错误", None),
+                    ("我不知道正确还是错误", None),
+                    ("没有人认为它正确", None),
+                ][..],
+            ),
+            (
+                &["对", "错"],
+                &[
+                    ("对", Some("对")),
+                    ("对。", Some("对")),
+                    ("对的。", Some("对")),
+                    ("错，因为它是卫星", Some("错")),
+                    ("答案是对", Some("对")),
+                    ("答案：错", Some("错")),
+                    ("这个说法是对的。", Some("对")),
+                    ("不对", None),
+                    ("这个说法不对。", None),
+                    ("这不是对的。", None),
+                    ("对不起，我不知道", None),
+                    ("没错", None),
+                    ("没有错", None),
+                    ("不错", None),
+                    ("对比一下", None),
+                ],
+            ),
+            (
+                &["是", "否"],
+                &[
+                    ("是", Some("是")),
+                    ("是的，这是一个问题。", Some("是")),
+                    ("否。", Some("否")),
+                    ("答案是否", Some("否")),
+                    ("答案：否", Some("否")),
+                    ("不是", None),
+                    ("这是一个问题", None),
+                    ("我不知道是否正确", None),
+                ],
+            ),
+            (
+                &["支持", "反对", "中立"],
+                &[
+                    ("我支持", Some("支持")),
+                    ("不支持", None),
+                    ("我不支持，我反对", Some("反对")),
+                    ("支持しません", None),
+                ],
+            ),
+            (&["支持", "不支持"], &[("不支持", Some("不支持")), ("并不支持", Some("不支持")), ("支持", Some("支持"))]),
+            (&["矛盾", "中立"], &[("两者矛盾", Some("矛盾")), ("不矛盾", None), ("两者不存在矛盾", None)]),
+            (&["正解", "不正解"], &[("正解です", Some("正解")), ("正解ではありません", None)]),
+            (
+                &["甲", "乙", "丙"],
+                &[
+                    ("选乙。", Some("乙")),
+                    ("甲正确，乙错误", Some("甲")),
+                    ("选项丙是正确的", Some("丙")),
+                    ("不选甲", None),
+                ],
+            ),
+        ] {
+            let labels: Vec<String> = labels.iter().map(|&label| label.into()).collect();
+            for &(text, label) in cases {
+                assert_eq!(settled(text, &labels), label, "{text} {labels:?}");
+            }
+        }
+    }
 
     #[test]
     fn answers_settle_on_one_label_or_none() {
@@ -362,6 +480,42 @@ mod tests {
             ("I first chose B - A fits better", None),
             ("答案：Ｂ", Some("B")),
             ("选（Ａ）项", Some("A")),
+            // What judges say of other answers.
+            ("B\n\nThe candidate answer is A while the gold is C.", Some("B")),
+            ("B\n\nThe gold answer is C, but the candidate chose A.", Some("B")),
+            ("Correct answer: C. Your answer: A.", Some("C")),
+            ("Answer: C. The student's answer: A", Some("C")),
+            ("Gold: C. Predicted: A.\n\nB", Some("B")),
+            ("The model's final answer is A.", None),
+            ("正确答案：C。学生的答案：A", Some("C")),
+            ("你的答案是A，正确答案是C", Some("C")),
+            ("The answer to your question is B.", Some("B")),
+            ("The model that fits best is B.", Some("B")),
+            ("B\n\nThe answer is C.", None),
+            ("B\n\nThe answer is B, because it is.", Some("B")),
+            ("A\nMars\nB\nVenus\nThe answer is B.", Some("B")),
+            // Two of them are right.
+            ("A is correct. C is also correct.", None),
+            ("The answer is A. C is also correct.", None),
+            ("The answer is A. C would be correct, too.", None),
+            ("The answer is A, also C", None),
+            ("A is correct, and so is C", None),
+            ("A正确，C也正确", None),
+            ("答案是A。C同样正确。", None),
+            ("The answer is D. A is correct, and B is also correct.", Some("D")),
+            ("The answer is A. B is also a moon.", Some("A")),
+            ("The answer is A. Some say C is also correct.", Some("A")),
+            // Initialisms and names.
+            ("The answer is 44 B.C.", None),
+            ("J. D. Salinger", None),
+            ("Answer: U.S.A", None),
+            ("It happened in 5 A.D.", None),
+            ("It was at 9 A.M. so B.", Some("B")),
+            ("B. J. D. Salinger", Some("B")),
+            ("The answer is B. J. D. Salinger wrote it.", Some("B")),
+            ("A. B is wrong.", Some("A")),
+            ("Answer: A.Mars", Some("A")),
+            ("答案是A.火星", Some("A")),
             ("CABBAGE", None),
             ("b", None),
             ("", None),

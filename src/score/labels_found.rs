@@ -1,9 +1,10 @@
 //! The labels that a text names, and what the words beside each say of it.
 
-use regex::Match;
+use regex::{Captures, Match};
 
 use crate::score::label_words::{
-    ANNOUNCED, ANNOUNCED_EARLIER, DENIED, DOUBTED, MEASURED, NAMED, OPTION_NAMED, REJECTED,
+    ANNOUNCED, ANNOUNCED_EARLIER, CONFIRMED, DENIED, DOUBTED, MEASURED, NAMED, NEGATED, NEGATED_AFTER, NEGATION,
+    OPTION_NAMED, REJECTED,
 };
 
 /// How many characters before a label say something about it.
@@ -43,7 +44,8 @@ impl Found<'_> {
     }
 }
 
-/// All labels in a text, without those that are called wrong, units such as `3 A`, and the pronoun and the article.
+/// All labels in a text, without those that are called wrong, units such as `3 A`, parts of Chinese words, and the pronoun and
+/// the article.
 pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     let mut found = standing_alone(text, labels);
     // What begins lines or sentences so far.
@@ -57,11 +59,14 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
         let is_like = |(sign, label): &(char, &str)| item.is_some_and(|own| own.0 == *sign && own.1 != *label);
         let is_unit = is_letter && MEASURED.is_match(before) && !items.iter().any(is_like);
         items.extend(item.filter(|item| begins(text, one) && !items.contains(item)));
-        !is_pronoun && !is_article && !is_unit && !DENIED.is_match(before) && !REJECTED.is_match(after)
+        let is_negated = is_chinese_word(one.label)
+            && (NEGATED.is_match(before) || NEGATED_AFTER.is_match(after) || is_within_word(text, one));
+        let is_wrong = is_negated || DENIED.is_match(before) || REJECTED.is_match(after);
+        !is_pronoun && !is_article && !is_unit && !is_wrong
     });
     for found in &mut found {
         let before = near(text, found);
-        let is_doubted = DOUBTED.captures_iter(clause(before)).any(|doubt| doubt.get(1).is_some());
+        let is_doubted = is_doubted(clause(before), found.label);
         let is_explained = NAMED.is_match(before) && is_explained(&text[found.end()..]);
         if !is_doubted && !is_explained {
             let direct = ANNOUNCED.find(before);
@@ -78,6 +83,37 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
 fn announced_earlier(before: &str) -> Option<Match<'_>> {
     let last = ANNOUNCED_EARLIER.find_iter(before).last()?;
     (!before[last.end()..].contains(SENTENCE_END)).then_some(last)
+}
+
+/// Whether the clause before a label makes it less than certain.
+fn is_doubted(clause: &str, label: &str) -> bool {
+    // What the speaker thinks, and the negation that a conclusion leaves behind, are no doubt.
+    let is_negated = |is: bool, found: Captures<'_>| found.get(2).is_some() || is && found.get(1).is_none();
+    DOUBTED.captures_iter(clause).any(|doubt| doubt.get(1).is_some())
+        || is_chinese_word(label) && NEGATION.captures_iter(clause).fold(false, is_negated)
+}
+
+/// Whether a label of one Chinese character may be part of a longer word: `对` in `对不起`, and not in `对，`, `答案是对` or
+/// `这是对的`.
+fn is_within_word(text: &str, one: &Found<'_>) -> bool {
+    let (before, after) = (near(text, one), &text[one.end()..]);
+    let ends = |after: &str| !after.starts_with(is_chinese);
+    let is_adjective = after.strip_prefix('的').is_some_and(ends);
+    let begins = !before.ends_with(is_chinese)
+        || ["选项", "選項"].iter().any(|option| before.ends_with(option))
+        || ANNOUNCED.is_match(before)
+        || is_adjective && before.ends_with(['是', '为', '為']);
+    let is_whole = begins && (ends(after) || is_adjective || CONFIRMED.is_match(after));
+    one.label.chars().nth(1).is_none() && !is_whole
+}
+
+/// Whether a label begins as a Chinese or Japanese word, before which a negation may stand without a space.
+fn is_chinese_word(label: &str) -> bool {
+    label.starts_with(is_chinese)
+}
+
+fn is_chinese(c: char) -> bool {
+    is_cjk(c) && c.is_alphabetic()
 }
 
 /// Whether the text of an option begins here, whose label opens the text or is announced.
@@ -119,7 +155,8 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
             let (before, after) = (&text[..at], &text[at + label.len()..]);
             let is_compound = after.starts_with(['+', '#'])
                 || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric))
-                || is_part_of_number(before, label, after);
+                || is_part_of_number(before, label, after)
+                || is_initial(before, label, after, labels);
             if !is_compound && !continues(before.chars().rev()) && !continues(after.chars()) {
                 found.push(Found { at, label, announcement: None, is_direct: false, is_doubted: false });
             }
@@ -141,6 +178,26 @@ fn is_part_of_number(before: &str, label: &str, after: &str) -> bool {
     label.chars().all(is_digit) && (has_fraction || is_fraction || is_negative)
 }
 
+/// Whether a label is a letter of an initialism such as `44 B.C.`, or the second initial of a name such as `J. D. Salinger`.
+fn is_initial(before: &str, label: &str, after: &str, labels: &[String]) -> bool {
+    let is_letter = |c: &char| c.is_ascii_alphabetic();
+    // One letter with a point after it.
+    let letter_before = |before: &str| {
+        let mut before = before.strip_suffix('.')?.chars().rev();
+        before.next().filter(is_letter).filter(|_| !before.next().is_some_and(char::is_alphanumeric))
+    };
+    let mut next = after.strip_prefix('.').unwrap_or_default().chars();
+    let is_followed = next.next().as_ref().is_some_and(is_letter) && !next.next().is_some_and(char::is_alphanumeric);
+    let is_of_name =
+        after.strip_prefix('.').is_some_and(|name| name.trim_start_matches(' ').starts_with(char::is_uppercase))
+            && before.strip_suffix(' ').and_then(letter_before).is_some_and(|initial| {
+                initial.is_uppercase() && labels.iter().all(|label| !label.starts_with(initial))
+            });
+    label.len() == 1
+        && label.starts_with(|c: char| is_letter(&c))
+        && (is_followed || letter_before(before).is_some() || is_of_name)
+}
+
 /// Whether a word goes on here: `can't` and `a_b` are words, but quotes and emphasis around a label are not in one.
 fn continues(mut beside: impl Iterator<Item = char>) -> bool {
     let next = beside.find(|c| !matches!(c, '_' | '\'' | '’'));
@@ -157,9 +214,17 @@ pub(super) fn near<'t>(text: &'t str, found: &Found<'_>) -> &'t str {
     before.char_indices().nth_back(NEAR).map_or(before, |(from, _)| &before[from..])
 }
 
+/// Signs that end a clause.
+const CLAUSE_END: [char; 9] = ['.', ',', ';', '!', '?', '。', '，', '；', '\n'];
+
 /// The last clause of a text.
 pub(super) fn clause(text: &str) -> &str {
-    text.rsplit(['.', ',', ';', '!', '?', '。', '，', '；', '\n']).next().unwrap_or_default()
+    text.rsplit(CLAUSE_END).next().unwrap_or_default()
+}
+
+/// The first clause of a text.
+pub(super) fn first_clause(text: &str) -> &str {
+    text.split(CLAUSE_END).next().unwrap_or_default()
 }
 
 /// Whether it is, or may be, the English word: `A whale` and `I think`, and not `A is right` or `the answer is A then`.
