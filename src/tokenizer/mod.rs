@@ -35,8 +35,6 @@ mod formats;
 mod glyph;
 #[cfg(feature = "hub")]
 mod hub;
-#[cfg(feature = "hub")]
-mod hub_home;
 mod hub_name;
 mod lines;
 mod load;

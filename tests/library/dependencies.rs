@@ -132,8 +132,7 @@ fn the_library_has_no_command_line() {
     let tree = String::from_utf8(tree.stdout).expect("names of crates are text");
     let found: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     assert!(found.contains(&"tokenizers"), "{found:?}");
-    // A progress bar comes with hf-hub, which draws none here.
-    for front in ["clap", "anstream", "terminal_size", "textwrap", "signal-hook"] {
+    for front in ["clap", "anstream", "indicatif", "terminal_size", "textwrap", "signal-hook"] {
         assert!(!found.contains(&front), "{front} is for the command line alone");
     }
 }

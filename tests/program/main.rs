@@ -27,6 +27,8 @@ mod help;
 mod hostile;
 #[cfg(feature = "hub")]
 mod hub;
+#[cfg(feature = "hub")]
+mod hub_downloads;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod readme;
@@ -83,6 +85,8 @@ fn main() -> std::process::ExitCode {
         hostile::tests(),
         #[cfg(feature = "hub")]
         hub::tests(),
+        #[cfg(feature = "hub")]
+        hub_downloads::tests(),
         #[cfg(feature = "parquet")]
         parquet::tests(),
         readme::tests(),
