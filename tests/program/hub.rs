@@ -152,7 +152,10 @@ fn answer(
     let mut stream = stream;
     let (bytes, sent) = match found {
         Answer::Status(status) => {
-            return write!(stream, "HTTP/1.1 {status} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            return write!(
+                stream,
+                "HTTP/1.1 {status} No\r\nContent-Length: 0\r\nX-Repo-Commit: {COMMIT}\r\nConnection: close\r\n\r\n"
+            );
         }
         Answer::File(bytes) => (bytes.clone(), bytes.len()),
         Answer::Interrupted(bytes, sent) => (bytes, sent),
@@ -245,6 +248,9 @@ fn another_vocabulary() {
     assert!(!expected.is_empty());
     assert_eq!(build("org/demo", &[]), expected);
     assert_eq!(build("org/demo", &[("HF_HUB_OFFLINE", "1")]), expected);
+    // The file that was missing at first told the commit.
+    let reference = home.path().join("hub/models--org--demo/refs/main");
+    assert_eq!(fs::read_to_string(reference).expect("it was written"), COMMIT);
 }
 
 fn the_cache_is_where_the_variables_say() {

@@ -87,7 +87,7 @@ impl Hub {
                 Err(Failure::Missing(_)) => Ok(None),
                 // Without it, prompts could end at other stops.
                 Err(Failure::Network(why)) if file != TOKENIZER_JSON => {
-                    let url = self.url(server, file);
+                    let url = self.url(server, file, self.cached.commit());
                     let what = format!("{url} could not be downloaded ({why}), and may be missing there");
                     let way_out =
                         "check the network and try again, or set HF_HUB_OFFLINE=1 to do with what the cache has";
@@ -112,13 +112,13 @@ impl Hub {
 
     /// Downloads a file, of the commit that the other files have.
     fn download(&self, server: &Server, file: &str) -> std::result::Result<PathBuf, Failure> {
-        let mut found = server.describe(&self.url(server, file));
-        if let (Ok(first), None) = (&found, self.commit()) {
-            let commit = self.cached.pin(&first.commit)?;
-            if commit != first.commit {
-                // Another process was faster, and the hub has changed since.
-                found = server.describe(&self.url(server, file));
-            }
+        let describe = || server.describe(&self.url(server, file, self.commit()));
+        let mut found = describe();
+        if let (Ok(first), None) = (&found, self.cached.commit())
+            && self.cached.pin(&first.commit)? != first.commit
+        {
+            // Another process was faster, and the hub has changed since.
+            found = describe();
         }
         let commit = self.commit();
         let found = found.inspect_err(|failure| {
@@ -133,7 +133,7 @@ impl Hub {
             return Err(ErrorKind::Hub(what).with_way_out("check that HF_ENDPOINT is a Hub").into());
         }
         let blob = self.cached.blob(&found.etag);
-        blob::fill(server, &self.url(server, file), found.size, &blob)?;
+        blob::fill(server, &self.url(server, file, Some(found.commit.clone())), found.size, &blob)?;
         Ok(self.cached.link(&blob, &found.commit, file)?)
     }
 
@@ -142,14 +142,13 @@ impl Hub {
         self.cached.commit().or_else(|| self.told.get().cloned())
     }
 
-    /// Where a file is, at that commit.
-    fn url(&self, server: &Server, file: &str) -> String {
-        let revision = self.commit().unwrap_or_else(|| self.cached.revision.clone());
-        server.url(&self.cached.address, &revision, file)
+    /// Where a file is, at a commit if one is known.
+    fn url(&self, server: &Server, file: &str, commit: Option<String>) -> String {
+        server.url(&self.cached.address, commit.as_ref().unwrap_or(&self.cached.revision), file)
     }
 
     fn failed(&self, server: &Server, file: &str, failure: Failure) -> Error {
-        let url = self.url(server, file);
+        let url = self.url(server, file, self.cached.commit());
         match failure {
             Failure::Missing(_) => {
                 let what = ErrorKind::HubMissing(format!("the hub has no {file} under {url}"));

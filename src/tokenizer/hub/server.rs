@@ -182,6 +182,7 @@ pub(super) fn reason(error: ureq::Error) -> String {
         ureq::Error::Timeout(_) => {
             "nothing came in the time that HF_HUB_ETAG_TIMEOUT and HF_HUB_DOWNLOAD_TIMEOUT give".into()
         }
+        // Without the words of ureq in front.
         ureq::Error::Io(error) => error.to_string(),
         error => error.to_string(),
     }
