@@ -45,6 +45,14 @@ struct RowAnswers {
     by_turn: BTreeMap<Option<usize>, Option<String>>,
 }
 
+/// Which answers to a row the judge sees.
+struct Asked {
+    /// The turns that the models are asked for; none if they are not asked turn by turn.
+    turns: Vec<usize>,
+    /// Whether the judge sees each of them.
+    sees_each: bool,
+}
+
 /// Why there is nothing to judge.
 enum Lack {
     Answer,
@@ -106,11 +114,11 @@ impl Judged {
 
     /// Each model's answer to a row, if all have one.
     fn predictions(&self, row: &Row, key: &RowKey, number: usize) -> Result<Option<Vec<Prediction>>> {
-        let turns = self.columns.turns(row)?;
+        let asked = Asked { turns: self.columns.asked_turns(row)?, sees_each: self.columns.sees_turns };
         let mut tally = self.tally();
         let answers = self.models.iter().zip(&mut tally.models);
         let answers =
-            answers.map(|(model, tally)| model.prediction(key, turns, &mut tally.found).at(Place::file(&model.name)));
+            answers.map(|(model, tally)| model.prediction(key, &asked, &mut tally.found).at(Place::file(&model.name)));
         // All models are asked before any error, so that every answer to the row counts as found.
         let answers = answers.collect::<Result<Vec<_>>>()?;
         let mut predictions = Vec::with_capacity(answers.len());
@@ -187,11 +195,11 @@ impl Model {
         Ok(model)
     }
 
-    /// The model's answer to a row, if the judge sees this many turns.
+    /// The model's answer to a row.
     fn prediction(
         &self,
         key: &RowKey,
-        turns: Option<usize>,
+        asked: &Asked,
         found: &mut HashMap<usize, String>,
     ) -> Result<std::result::Result<Prediction, Lack>> {
         let own = if key.repeat.is_none() { self.requests.get(&*string_id(key.id.get())) } else { None };
@@ -207,29 +215,18 @@ impl Model {
             );
             return Err(ErrorKind::Row(what).with_way_out("give the rows other ids"));
         }
-        let there = answers.by_turn.len();
-        if there > turns.unwrap_or(1) {
-            let there = format!("there are answers to {there} turns of id {}", key.id);
-            return Err(match turns {
-                Some(turns) => ErrorKind::Row(format!("{there}, but the row has {turns}")).into(),
-                None => {
-                    let what = format!("{there}, but the judge sees one, because the dataset generates only one");
-                    let every = Setting::INFER_MODE.set_to("every");
-                    ErrorKind::Row(what).with_way_out(way_out!["for a chat, ", every, " generates each turn"])
-                }
-            });
-        }
+        asked.check(&answers, key)?;
         let Some(mut texts) = answers.by_turn.values().cloned().collect::<Option<Vec<String>>>() else {
             return Ok(Err(Lack::Failed));
         };
-        Ok(match turns {
-            Some(turns) if there < turns => Err(Lack::Answer),
-            Some(_) => {
+        Ok(match asked.sees_each {
+            true if texts.len() < asked.turns.len() => Err(Lack::Answer),
+            true => {
                 let mut texts: Vec<Option<String>> = texts.into_iter().map(Some).collect();
                 texts.resize(self.turns, None);
                 Ok(Prediction::Turns(texts))
             }
-            None => texts.pop().map(Prediction::Text).ok_or(Lack::Answer),
+            false => texts.pop().map(Prediction::Text).ok_or(Lack::Answer),
         })
     }
 
@@ -239,7 +236,7 @@ impl Model {
         let rows = counted(rows, "row");
         let what = match failed {
             0 => format!(
-                "there is no answer to any of {rows}; the first answer's id is {}, the first row's {}: an answer must have the id (and repeat) of its prompt",
+                "there is no answer to any of {rows}; the first answer's id is {}, the first row's {}: an answer must have the id (and repeat and turn) of its prompt",
                 id(self.first.as_ref()),
                 id(first.map(|(_, id)| id))
             ),
@@ -252,8 +249,46 @@ impl Model {
     fn unused(&self, found: &HashMap<usize, String>) -> Option<Warning> {
         let unused = self.rows.iter().filter(|(_, answers)| !found.contains_key(&answers.line));
         let ((id, _), _) = unused.clone().min_by_key(|(_, answers)| answers.line)?;
-        let row = format!("row of the input, first id {id}");
+        let row = format!("row that prompts are built for, first id {id}");
         Some(of_no(&row, unused.count()).at(Place::file(&self.name)))
+    }
+}
+
+impl Asked {
+    /// Rejects answers to other turns than those that the judge sees.
+    fn check(&self, answers: &RowAnswers, key: &RowKey) -> Result<()> {
+        let (id, there) = (&key.id, answers.by_turn.len());
+        if there > 1 && !self.sees_each {
+            let what = format!(
+                "there are answers to {there} turns of id {id}, but the judge sees one, because the dataset generates only one"
+            );
+            let every = Setting::INFER_MODE.set_to("every");
+            return Err(ErrorKind::Row(what).with_way_out(way_out!["for a chat, ", every, " generates each turn"]));
+        }
+        for turn in answers.by_turn.keys() {
+            match turn {
+                Some(turn) if self.turns.contains(turn) => {}
+                Some(turn) => {
+                    let there = format!("there is an answer to turn {turn} of id {id}");
+                    let what = match &self.turns[..] {
+                        [] => format!("{there}, but the dataset does not ask turn by turn"),
+                        [only] => format!("{there}, but only turn {only} of this row is asked"),
+                        turns => {
+                            let turns: Vec<String> = turns.iter().map(usize::to_string).collect();
+                            format!("{there}, but turns {} of this row are asked", turns.join(", "))
+                        }
+                    };
+                    return Err(ErrorKind::Row(what).with_way_out("an answer must have the turn of its prompt"));
+                }
+                None if self.sees_each => {
+                    let what = format!("the answer to id {id} has no turn");
+                    let way_out = "an answer to a turn must have the turn's number, \"turn\"";
+                    return Err(ErrorKind::Row(what).with_way_out(way_out));
+                }
+                None => {}
+            }
+        }
+        Ok(())
     }
 }
 

@@ -91,7 +91,8 @@ impl Dataset {
         let notes = self.judge_notes(evaluator, &file);
         let max_out_len = file.judge_cfg.and_then(|judge| judge.max_out_len);
         let template = file.prompt_template.read().at(format_args!("{key_path}.prompt_template"))?;
-        let sees_turns = self.inferencer.kind.has_turns() && self.inferencer.infer_mode != InferMode::Last;
+        let asks_turns = self.inferencer.kind.has_turns();
+        let sees_turns = asks_turns && self.inferencer.infer_mode != InferMode::Last;
         if sees_turns && evaluator != Evaluator::Lm {
             let what = "this judge sees one answer, but the dataset generates every turn of a dialogue";
             let way_out = way_out![
@@ -104,7 +105,8 @@ impl Dataset {
         let columns = PredictionColumns {
             evaluator,
             output_column: self.task.output_column.clone(),
-            dialogues: sees_turns.then(|| Arc::new(self.clone())),
+            dialogues: asks_turns.then(|| Arc::new(self.clone())),
+            sees_turns,
             packs_turns: file.pack_all_predictions == Some(true),
         };
         let mut dataset = Self {

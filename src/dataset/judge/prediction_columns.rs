@@ -43,8 +43,10 @@ pub struct PredictionColumns {
     pub(crate) evaluator: Evaluator,
     /// The column of the reference.
     pub(crate) output_column: Option<String>,
-    /// What asks the models, if it asks turn by turn and the judge sees each turn.
+    /// What asks the models, if it asks turn by turn.
     pub(crate) dialogues: Option<Arc<Dataset>>,
+    /// Whether the judge sees each turn that is asked, and not a single answer.
+    pub(crate) sees_turns: bool,
     /// Whether the turns of a dialogue are in one column.
     pub(crate) packs_turns: bool,
 }
@@ -65,14 +67,17 @@ impl PredictionColumns {
     /// # Errors
     /// The same as for [`RowPrompter::plan`].
     pub fn turns(&self, row: &Row) -> Result<Option<usize>> {
-        let Some(dataset) = &self.dialogues else { return Ok(None) };
-        let mut plan = RowPrompter::new(Arc::clone(dataset), [])?.plan(row, Vec::new(), |_| Ok(0))?;
-        let mut turns = 0;
-        while plan.turn().is_some() {
-            plan.answer("");
-            turns += 1;
-        }
-        Ok(Some(turns))
+        Ok(if self.sees_turns { Some(self.asked_turns(row)?.len()) } else { None })
+    }
+
+    /// The numbers of the turns that the models are asked for; none if they are not asked turn by turn.
+    ///
+    /// # Errors
+    /// The same as for [`RowPrompter::plan`].
+    pub(crate) fn asked_turns(&self, row: &Row) -> Result<Vec<usize>> {
+        let Some(dataset) = &self.dialogues else { return Ok(Vec::new()) };
+        let plan = RowPrompter::new(Arc::clone(dataset), [])?.plan(row, Vec::new(), |_| Ok(0))?;
+        Ok(plan.turn().into_iter().chain(plan.later_turns()).collect())
     }
 
     /// Rejects more models than the judge compares.
