@@ -99,7 +99,7 @@ impl RetrieverFile {
             }
             Class::FirstN if ice_num > MOST_EXAMPLES => return Err(too_many("ice_num", ice_num).into()),
             Class::FirstN if leave_out_row => RetrieverKind::FirstOthers { ice_num },
-            Class::FirstN => RetrieverKind::Fixed { fix_id_list: (0..ice_num as i64).collect() },
+            Class::FirstN => RetrieverKind::First { ice_num },
             Class::Bm25 => RetrieverKind::Bm25 { ice_num },
             Class::TopK => RetrieverKind::TopK { ice_num, neighbours },
             Class::SlidingWindow => RetrieverKind::SlidingWindow { k: k.ok_or_else(|| missing("k"))? },

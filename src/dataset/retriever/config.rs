@@ -33,6 +33,11 @@ pub enum RetrieverKind {
         /// Their numbers.
         fix_id_list: Vec<i64>,
     },
+    /// The first, the same for every row.
+    First {
+        /// How many.
+        ice_num: usize,
+    },
     /// The first that are not the row itself: lm-evaluation-harness's way.
     FirstOthers {
         /// How many.
@@ -98,9 +103,10 @@ impl RetrieverConfig {
                 let ids = fix_id_list.clone();
                 Box::new(Always(Examples::ByRow(Arc::new(move |_| ids.clone()))))
             }
-            RetrieverKind::FirstOthers { ice_num } if *ice_num > train => {
+            RetrieverKind::First { ice_num } | RetrieverKind::FirstOthers { ice_num } if *ice_num > train => {
                 return Err(no_such_example(train as i64, train)).at("ice_num");
             }
+            RetrieverKind::First { ice_num } => Box::new(Always(Examples::Ids((0..*ice_num as i64).collect()))),
             RetrieverKind::FirstOthers { ice_num } => {
                 Box::new(Always(Examples::Others { ids: (0..train as i64).collect(), count: *ice_num }))
             }
@@ -140,7 +146,8 @@ impl RetrieverConfig {
         match &self.kind {
             RetrieverKind::Zero => 0,
             RetrieverKind::Fixed { fix_id_list } => fix_id_list.len(),
-            RetrieverKind::FirstOthers { ice_num }
+            RetrieverKind::First { ice_num }
+            | RetrieverKind::FirstOthers { ice_num }
             | RetrieverKind::Random { ice_num, .. }
             | RetrieverKind::Sampled { ice_num, .. }
             | RetrieverKind::Bm25 { ice_num }
@@ -174,7 +181,8 @@ impl RetrieverConfig {
                     format!("{count} examples are wanted, but fix_id_list has only {}; list more", fix_id_list.len());
                 return Err(ErrorKind::Dataset(what).into());
             }
-            RetrieverKind::FirstOthers { ice_num }
+            RetrieverKind::First { ice_num }
+            | RetrieverKind::FirstOthers { ice_num }
             | RetrieverKind::Random { ice_num, .. }
             | RetrieverKind::Sampled { ice_num, .. }
             | RetrieverKind::Bm25 { ice_num }

@@ -78,6 +78,13 @@ impl TopK {
             return Err(ErrorKind::Row(message).into());
         }
         ids.truncate(self.k);
+        if let Some(id) = ids.iter().find(|id| **id < 0) {
+            let what = format!(
+                "{id} is no row of the training set, whose rows count from 0; FAISS writes -1 for a neighbour that it did not find"
+            );
+            let way_out = format!("list {} for each row, or lower ice_num", counted(self.k, "neighbour"));
+            return Err(ErrorKind::Row(what).with_way_out(way_out));
+        }
         Ok(ids)
     }
 }
