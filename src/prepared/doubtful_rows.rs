@@ -91,9 +91,15 @@ impl PreparedDataset {
             return None;
         }
         let warning = Warning::new("labels-alike", "the texts of all labels are the same, so their scores are too");
-        let warning =
-            warning.with_way_out("write the label into the template, or give each label a template of its own");
-        Some(warning.at("infer_cfg.prompt_template").at(Place::file(&self.dataset.name)))
+        let warning = match &self.dataset.inferencer.labels_column {
+            Some(column) if others.iter().all(|other| other.label == first.label) => {
+                warning.with_way_out(format!("the row repeats a label; list each one once in the column {column:?}"))
+            }
+            _ => warning
+                .with_way_out("write the label into the template, or give each label a template of its own")
+                .at("infer_cfg.prompt_template"),
+        };
+        Some(warning.at(Place::file(&self.dataset.name)))
     }
 
     fn uneven_turns(&self, row: &Row) -> Option<Warning> {

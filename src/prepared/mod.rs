@@ -176,6 +176,9 @@ impl PreparedDataset {
 
     /// A warning about prompts that are strings although the model has a template for roles.
     pub fn string_prompts_warning(&self, model: &Model, options: &BuilderOptions) -> Option<Warning> {
+        if let Some(mixed) = self.mixed_labels_warning(model, options) {
+            return Some(mixed);
+        }
         let is_string = self.dataset.task.template().is_ok_and(|template| template.is_string())
             && !self.dataset.inferencer.kind.builds_messages();
         let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
@@ -193,6 +196,23 @@ impl PreparedDataset {
             };
             Warning::new("string-prompts", "prompts are strings, to which the model's template is not applied")
                 .with_way_out(way_out)
+                .at(Place::file(&self.dataset.name))
+        })
+    }
+
+    /// A warning about labels of which only some are written with the model's template, so that their scores differ by
+    /// that.
+    fn mixed_labels_warning(&self, model: &Model, options: &BuilderOptions) -> Option<Warning> {
+        let label = self.dataset.task.template().ok()?.string_beside_dialogues()?;
+        let is_applied = model.meta_template.is_some() && options.mode == Mode::Score && options.chat_wrapper.is_none();
+        (is_applied && self.dataset.inferencer.kind.has_labels()).then(|| {
+            let what = format!(
+                "the template of label {:?} is a string, to which the model's template is not applied, but those of other labels are dialogues, so their scores differ by that",
+                label.text()
+            );
+            Warning::new("string-prompts", what)
+                .with_way_out("write all of them as dialogues, or all as strings")
+                .at("infer_cfg.prompt_template")
                 .at(Place::file(&self.dataset.name))
         })
     }

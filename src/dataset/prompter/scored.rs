@@ -28,12 +28,16 @@ impl ScoredText {
     /// [`TokenizedPrompt::labels`](crate::TokenizedPrompt::labels).
     ///
     /// # Errors
-    /// [`ErrorKind::Row`] if the continuation is not in the text.
+    /// [`ErrorKind::Row`] if the continuation is empty, or not in the text.
     pub fn bytes(&self, text: &str) -> Result<Option<Range<usize>>> {
         match self {
             Self::Whole | Self::Messages(_) => Ok(None),
             Self::After(start) => Ok(Some((*start).min(text.len())..text.len())),
             Self::Continuation(bytes) => Ok(Some(text.len().saturating_sub(*bytes)..text.len())),
+            Self::Last(continuation) if continuation.is_empty() => {
+                let what = "the continuation is empty, so no token is scored; fill its column";
+                Err(ErrorKind::Row(what.into()).into())
+            }
             Self::Last(continuation) => match last(text, continuation) {
                 Some(start) => Ok(Some(start..start + continuation.len())),
                 None => Err(ErrorKind::Row(format!(

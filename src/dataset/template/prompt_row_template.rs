@@ -56,6 +56,13 @@ impl RowTemplate for PromptTemplate {
         matches!(self.template, Template::Text(_))
     }
 
+    fn string_beside_dialogues(&self) -> Option<&Value> {
+        let Template::Labels(labels) = &self.template else { return None };
+        let is_dialogue = |(_, template): &(Value, LabelTemplate)| matches!(template, LabelTemplate::Dialogue(_));
+        let string = labels.iter().find(|(_, template)| matches!(template, LabelTemplate::Text(_)));
+        string.filter(|_| labels.iter().any(is_dialogue)).map(|(label, _)| label)
+    }
+
     fn is_dialogue(&self) -> bool {
         Self::is_dialogue(self)
     }

@@ -123,6 +123,11 @@ pub trait RowTemplate: BoxedTemplate {
         false
     }
 
+    /// The first label whose template is a string, if those of others are dialogues.
+    fn string_beside_dialogues(&self) -> Option<&Value> {
+        None
+    }
+
     /// Whether it is a single dialogue for all labels, whose examples are put side by side without separators.
     fn is_dialogue(&self) -> bool {
         false
