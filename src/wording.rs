@@ -129,7 +129,8 @@ fn meant(unknown: &str) -> Option<(&str, &str)> {
 pub(crate) fn plain(message: &str) -> String {
     let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start));
     if let Some((found, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
-        return format!("expected {}, found {}", wanted(expected), given(found));
+        let wanted = largest(found, expected).unwrap_or_else(|| wanted(expected).to_owned());
+        return format!("expected {wanted}, found {}", given(found));
     }
     if let Some((length, expected)) =
         message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
@@ -198,6 +199,18 @@ fn wanted(expected: &str) -> &str {
     }
 }
 
+/// What is expected in place of a whole number that is too large for serde's name of a type; none for anything else.
+fn largest(found: &str, expected: &str) -> Option<String> {
+    let most = match expected {
+        "u8" => u8::MAX.into(),
+        "u16" => u16::MAX.into(),
+        "u32" => u32::MAX.into(),
+        _ => return None,
+    };
+    let number: u64 = found.strip_prefix("integer `")?.strip_suffix('`')?.parse().ok()?;
+    (number > most).then(|| format!("a whole number up to {most}"))
+}
+
 /// Longer strings are shortened.
 const SHOWN: usize = 60;
 
@@ -258,6 +271,7 @@ mod tests {
             ("{}", "the key `id` is missing at column 2"),
             (r#"{"id": "x"}"#, "expected a whole number, 0 or more, found the string \"x\" at column 10"),
             (r#"{"id": -1}"#, "expected a whole number, 0 or more, found the number -1 at column 9"),
+            (r#"{"id": 4294967296}"#, "expected a whole number up to 4294967295, found the number 4294967296 at column 17"),
             (r#"{"id": 1.5}"#, "expected a whole number, 0 or more, found the number 1.5 at column 10"),
             (r#"{"id": null}"#, "expected a whole number, 0 or more, found null at column 11"),
             (r#"{"id": [1]}"#, "expected a whole number, 0 or more, found a list at column 7"),

@@ -96,7 +96,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 fn builder_options(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<BuilderOptions> {
     let options = setup::options(&args.prompts, dataset);
     if options.mode == Mode::Score {
-        let what = "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`";
+        let what = match args.prompts.template.mode {
+            Some(_) => "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`",
+            None => "`run` writes answers, but the dataset's inferencer makes texts to score; use `build`",
+        };
         return Err(ErrorKind::Usage(what.into()).into());
     }
     Ok(options)

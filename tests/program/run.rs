@@ -367,10 +367,14 @@ mod with_an_engine {
     }
 
     fn wrong_arguments() {
-        let cases: [(&[&str], &str); 8] = [
+        let cases: [(&[&str], &str); 9] = [
             (
                 &["--mode", "ppl"],
                 "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`",
+            ),
+            (
+                &["--dataset", "boolq", "-"],
+                "`run` writes answers, but the dataset's inferencer makes texts to score; use `build`",
             ),
             (&["--temperature", "-1"], "temperature is -1, but must be 0 or more"),
             (&["--top-p", "1.5"], "top_p is 1.5, but must be above 0 and at most 1"),
