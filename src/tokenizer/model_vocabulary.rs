@@ -9,6 +9,10 @@ use crate::tokenizer::TokenId;
 /// id.
 pub(crate) const LARGEST_ID: TokenId = 1 << 21;
 
+/// The libraries keep the entries of Unigram and WordPiece in trees, in which they go one level down for each character: a
+/// longer entry, in bytes, could overflow the stack.
+const LONGEST_ENTRY: usize = 1 << 12;
+
 /// The entries of a model.
 pub(crate) struct Vocabulary {
     pub(crate) ids: foldhash::HashMap<String, TokenId>,
@@ -40,7 +44,41 @@ impl Vocabulary {
             }
             _ => return Err(bad("the model has no vocabulary".into()).into()),
         }
+        // Those of the others are in tables.
+        let is_tree = !matches!(model["type"].as_str(), Some("BPE" | "WordLevel"));
+        let too_long =
+            ids.iter().filter(|(token, _)| is_tree && token.len() > LONGEST_ENTRY).min_by_key(|(_, id)| **id);
+        if let Some((token, id)) = too_long {
+            let what = format!("entry {id} has {} bytes, but none may have more than {LONGEST_ENTRY}", token.len());
+            return Err(bad(what).with_way_out("use the file of the model's repository"));
+        }
         let max = ids.values().copied().max();
         Ok(Self { ids, max })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn entries_that_the_libraries_keep_in_trees_are_not_too_long() {
+        let longest = "a".repeat(LONGEST_ENTRY);
+        let longer = format!("{longest}a");
+        for (entry, is_unigram_read, is_bpe_read) in [(longest, true, true), (longer, false, true)] {
+            let unigram = json!({"model": {"type": "Unigram", "vocab": [["a", 0.0], [entry, 0.0]]}});
+            let of = |kind: &str| json!({"model": {"type": kind, "vocab": {"a": 0, entry.as_str(): 1}}});
+            assert_eq!(Vocabulary::of(&unigram).is_ok(), is_unigram_read);
+            assert_eq!(Vocabulary::of(&of("WordPiece")).is_ok(), is_unigram_read);
+            assert_eq!(Vocabulary::of(&of("BPE")).is_ok(), is_bpe_read);
+            if let Err(error) = Vocabulary::of(&unigram) {
+                assert!(
+                    error.to_string().contains("entry 1 has 4097 bytes, but none may have more than 4096"),
+                    "{error}"
+                );
+            }
+        }
     }
 }

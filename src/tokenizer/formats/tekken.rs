@@ -81,6 +81,7 @@ fn convert(bytes: &[u8], _: &TokenizerConfig) -> Result<Converted> {
         model: Bpe::of_bytes(&vocabulary, vocabulary.merges_by_id(), true),
         around: [vocabulary.added_token("<s>").into_iter().collect(), Vec::new()],
     };
+    vocabulary.check_bytes()?;
     Ok(Converted {
         tokenizer_json: json.to_bytes()?,
         special_tokens: roles.map(|(role, token)| (role.to_owned(), token.to_owned())).collect(),

@@ -79,6 +79,7 @@ fn convert(bytes: &[u8], config: &TokenizerConfig) -> Result<Converted> {
         model: Bpe::of_bytes(&vocabulary, vocabulary.merges_by_id(), true),
         around: [begin(class, config)?, Vec::new()],
     };
+    vocabulary.check_bytes()?;
     Ok(Converted { tokenizer_json: json.to_bytes()?, special_tokens: Vec::new() })
 }
 

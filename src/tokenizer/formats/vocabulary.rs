@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::bytes::char_of;
@@ -85,6 +85,20 @@ impl Token {
 impl Vocabulary {
     pub(super) fn new(tokens: Vec<Token>) -> Self {
         Self(tokens)
+    }
+
+    /// Rejects a vocabulary of bytes that lacks one: text with it would be lost, and the formats' own libraries reject it.
+    pub(super) fn check_bytes(&self) -> Result<()> {
+        let tokens: HashSet<&str> =
+            self.0.iter().filter(|token| !token.is_added()).map(|token| token.text.as_str()).collect();
+        let mut missing =
+            (0..=u8::MAX).filter(|byte| !tokens.contains(char_of(*byte).encode_utf8(&mut [0; 4]) as &str));
+        let Some(first) = missing.next() else { return Ok(()) };
+        let what = format!(
+            "{} of the 256 bytes have no token, the first one is 0x{first:02X}, so text with them would be lost",
+            1 + missing.count()
+        );
+        Err(ErrorKind::Invalid(what).with_way_out("download the file again"))
     }
 
     pub(super) fn len(&self) -> usize {
