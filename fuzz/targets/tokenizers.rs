@@ -14,8 +14,7 @@ fuzz_target!(|input: &[u8]| {
         name: "t".into(),
         tokenizer_json: json.into(),
         tokenizer_config: (!config.is_empty()).then(|| config.into()),
-        special_tokens_map: None,
-        generation_config: None,
+        ..TokenizerFiles::default()
     };
     for tokenizer in [Tokenizer::new(&files), Tokenizer::classic(&files)] {
         let Ok(tokenizer) = tokenizer.map(Arc::new) else { continue };

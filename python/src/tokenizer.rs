@@ -46,6 +46,7 @@ impl Tokenizer {
             special_tokens_map,
             generation_config,
             added_tokens,
+            ..TokenizerFiles::default()
         };
         py.detach(|| metatok::Tokenizer::from_files(files)).or_raise(py).map(Self::of)
     }
@@ -96,6 +97,7 @@ impl Tokenizer {
             special_tokens_map,
             generation_config,
             added_tokens,
+            ..
         } = self.tokenizer.source();
         let file = |file: &File| file.as_ref().map(|bytes| PyBytes::new(py, bytes));
         let files = (

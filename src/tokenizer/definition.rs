@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{At, Error, Place, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, without_bom};
 use crate::tokenizer::added_tokens::{ADDED_TOKENS, AddedTokens};
-use crate::tokenizer::model_vocabulary::Vocabulary;
+use crate::tokenizer::model_vocabulary::{LARGEST_ID, Vocabulary};
 use crate::tokenizer::named_tokens::{ADDED_TOKENS_DECODER, NamedTokens};
 use crate::tokenizer::{AddedToken, TokenId, charsmap, not_a_tokenizer};
 use crate::wording;
@@ -21,6 +21,8 @@ pub struct TokenizerFiles {
     pub name: String,
     /// `tokenizer.json`, or what a vocabulary of another format was converted to.
     pub tokenizer_json: Vec<u8>,
+    /// The vocabulary that it was converted from, if it was.
+    pub converted_from: Option<String>,
     /// `tokenizer_config.json`.
     pub tokenizer_config: Option<Vec<u8>>,
     /// `special_tokens_map.json`.
@@ -78,6 +80,7 @@ impl Definition {
         let older: BTreeMap<String, TokenId> = optional(older).at(place(ADDED_TOKENS))?;
         let generation: GenerationConfig =
             optional(files.generation_config.as_deref()).at(place("generation_config.json"))?;
+        let generation_eos = generation.eos().at("eos_token_id").at(place("generation_config.json"))?;
 
         if let Some(kind) =
             FileKind::of_json(&json).filter(|kind| *kind != FileKind::Tokenizer && !json["model"].is_object())
@@ -118,7 +121,7 @@ impl Definition {
             bos: id_of("bos_token"),
             eos: id_of("eos_token"),
             pad: id_of("pad_token"),
-            generation_eos: generation.eos_token_id.map(OneOrMany::into_vec).unwrap_or_default(),
+            generation_eos,
         };
         drop(vocabulary);
         Ok(Self { json, known: Known { added, vocab_size, unk_token_id, special, conflicts } })
@@ -128,6 +131,20 @@ impl Definition {
 #[derive(Default, Deserialize)]
 struct GenerationConfig {
     eos_token_id: Option<OneOrMany>,
+}
+
+impl GenerationConfig {
+    /// The ids, which need not be in the vocabulary: models have room for more.
+    fn eos(self) -> Result<Vec<TokenId>> {
+        let ids = self.eos_token_id.map(OneOrMany::into_vec).unwrap_or_default();
+        match ids.iter().find(|id| **id > LARGEST_ID) {
+            Some(id) => {
+                let what = format!("the id {id} is larger than that of any model, at most {LARGEST_ID}");
+                Err(ErrorKind::Invalid(what).with_way_out("use the file of the model's repository"))
+            }
+            None => Ok(ids),
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -44,6 +44,7 @@ impl TokenizerFiles {
         let files = Self {
             name: name.to_owned(),
             tokenizer_json: Vec::new(),
+            converted_from: None,
             special_tokens_map: special_tokens_map?,
             generation_config: generation_config?,
             added_tokens: if has_added_tokens(tokenizer_config.as_deref()) { None } else { get(ADDED_TOKENS)? },
@@ -57,7 +58,12 @@ impl TokenizerFiles {
 
     /// The name of one of the files in messages.
     pub(crate) fn place(&self, file: &str) -> String {
-        place_of(&self.name, file)
+        match &self.converted_from {
+            Some(vocabulary) if file == TOKENIZER_JSON => {
+                format!("{}, converted to tokenizer.json", place_of(&self.name, vocabulary))
+            }
+            _ => place_of(&self.name, file),
+        }
     }
 }
 

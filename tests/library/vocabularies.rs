@@ -16,6 +16,7 @@ pub(crate) fn tests() -> Tests {
         special_tokens_are_those_of_the_files,
         the_config_decides_what_is_added,
         special_tokens_that_a_tekken_lists,
+        errors_name_the_file_that_there_is,
         no_content_is_a_special_token,
         a_file_is_recognized_by_its_content
     ]
@@ -130,6 +131,17 @@ fn special_tokens_that_a_tekken_lists() {
     assert_eq!(tokenizer.token_to_id("<SPECIAL_4>"), Some(4));
     assert_eq!(tokenizer.special_token_ids().pad, None);
     assert!(tokenizer.added_tokens().all(|token| token.special));
+}
+
+fn errors_name_the_file_that_there_is() {
+    let text = std::fs::read_to_string(folder("tekken").join("tekken.json")).expect("it is there");
+    let mut tekken: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    tekken["config"]["pattern"] = "(".into();
+    let copy = tempfile::tempdir().expect("there is room");
+    std::fs::write(copy.path().join("tekken.json"), tekken.to_string()).expect("there is room");
+    let error = Tokenizer::load(&copy.path().to_string_lossy()).map(|_| ()).expect_err("this is no pattern");
+    let start = format!("{}: tekken.json, converted to tokenizer.json: ", copy.path().display());
+    assert!(error.to_string().starts_with(&start), "{error}");
 }
 
 fn no_content_is_a_special_token() {

@@ -77,7 +77,7 @@ pub(crate) fn convert(vocabulary: &[u8], file: &str, mut files: TokenizerFiles) 
         }
     }
     let tokenizer_config = Some(Value::from(config).to_string().into_bytes());
-    Ok(TokenizerFiles { tokenizer_json, tokenizer_config, ..files })
+    Ok(TokenizerFiles { tokenizer_json, converted_from: Some(file.to_owned()), tokenizer_config, ..files })
 }
 
 fn tokenizer_config(files: &TokenizerFiles) -> Result<Map<String, Value>> {

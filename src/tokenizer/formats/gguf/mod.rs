@@ -80,6 +80,7 @@ fn read(path: &Path, name: &str) -> Result<TokenizerFiles> {
     Ok(TokenizerFiles {
         name: name.to_owned(),
         tokenizer_json: TokenizerJson { vocabulary: &vocabulary, steps, model, around }.to_bytes()?,
+        converted_from: path.file_name().map(|file| file.to_string_lossy().into_owned()),
         tokenizer_config: Some(special.tokenizer_config()),
         generation_config: Some(json!({"eos_token_id": special.ends()}).to_string().into_bytes()),
         ..TokenizerFiles::default()
