@@ -130,3 +130,29 @@ impl RunOptions {
         Room { of_prompt: budget(reserved.max(to_keep)), of_turn: budget(reserved), usual, reserved: least }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_leaves_what_its_server_needs() {
+        // The options, what a server's prompts must leave of its 2,048 tokens, a row's limit, and what the prompt leaves.
+        let of = |max_seq_len, max_out_len| RunOptions { max_seq_len, max_out_len, ..RunOptions::default() };
+        let table = [
+            (of(None, None), 0, None, 0),
+            (of(None, None), 1, None, 1),
+            (of(None, Some(1)), 7, None, 7),
+            (of(None, Some(300)), 7, None, 300),
+            (of(None, None), 7, Some(2), 7),
+            (of(None, None), 7, Some(30), 30),
+            (of(Some(2_045), Some(1)), 7, None, 4),
+            (of(Some(100), Some(1)), 7, None, 1),
+        ];
+        for (options, least, said, left) in table {
+            let room = options.room(Some(2_048), least);
+            let of_both = [room.of_prompt(said), room.of_turn(said)].map(|budget| budget.max_out_len);
+            assert_eq!(of_both, [left; 2], "{least}, {said:?}");
+        }
+    }
+}

@@ -238,6 +238,15 @@ mod tests {
     use crate::conversation::Conversation;
 
     #[test]
+    fn a_prompt_is_shorter_than_the_context_by_what_the_server_says() {
+        let mut served = Served { max_model_len: Some(2_048), ..Served::default() };
+        assert_eq!(served.least_after_prompt(), 1);
+        // As version 0.5.23 says it, which rejects prompts of 2,042 tokens.
+        read_server_info(&json!({"max_req_input_len": 2_042}), &mut served);
+        assert_eq!(served.least_after_prompt(), 7);
+    }
+
+    #[test]
     fn streamed_requests_have_no_rid_that_another_could_share() {
         let builder = PromptBuilder::demo().expect("it is embedded");
         let prompt = builder.build(&Conversation::from([("user", "Hi!")])).expect("the demo has this role");
