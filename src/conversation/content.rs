@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
-use crate::conversation::json_object::Others;
+use crate::conversation::json_object::{Others, own_or_value};
 use crate::conversation::media::{Media, PartType};
 use crate::tokenizer::TokenId;
 
@@ -383,9 +383,4 @@ impl ContentPart {
             },
         }
     }
-}
-
-/// The entry of this name, or else `value`, in which LLaMA-Factory's files have the texts and addresses of all parts.
-pub(super) fn own_or_value(entries: &mut Others, key: &str) -> Option<serde_json::Value> {
-    entries.shift_remove(key).or_else(|| entries.shift_remove("value"))
 }

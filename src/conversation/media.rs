@@ -6,8 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::content::own_or_value;
-use crate::conversation::json_object::Others;
+use crate::conversation::json_object::{Others, own_or_value};
 use crate::error::{Error, ErrorKind, Result};
 
 /// An image, audio or video. metatok passes on its location and never opens, fetches or decodes it.

@@ -60,12 +60,10 @@ fn which_file_names_the_special_tokens() {
 fn stop_ids_keep_their_sources() {
     let model = Model::load("demo").expect("it is built in");
     let tokenizer = std::sync::Arc::new(Tokenizer::demo().expect("it is embedded"));
-    let options = BuilderOptions {
-        stop_token_ids: vec![1052, 7],
-        stop_strings: vec!["END".into(), String::new()],
-        ..BuilderOptions::default()
-    };
-    let builder = PromptBuilder::new(&model, tokenizer, &options).unwrap_or_else(|error| panic!("{error}"));
+    let options =
+        BuilderOptions { stop_token_ids: vec![1052, 7], stop_strings: vec!["END".into()], ..BuilderOptions::default() };
+    let builder = PromptBuilder::new(&model, std::sync::Arc::clone(&tokenizer), &options)
+        .unwrap_or_else(|error| panic!("{error}"));
     let found: Vec<_> = builder.stop().ids().iter().map(|stop| (stop.id, stop.sources.clone())).collect();
     use StopSource::{GenerationConfig, MetaTemplate, RoleEnd, TokenizerConfig, User};
     let expected = [
@@ -75,6 +73,9 @@ fn stop_ids_keep_their_sources() {
     ];
     assert_eq!(found, expected);
     assert_eq!(builder.stop().strings(), ["END"]);
+    let empty = BuilderOptions { stop_strings: vec![String::new()], ..options };
+    let refused = PromptBuilder::new(&model, tokenizer, &empty).expect_err("it would end every answer").to_string();
+    assert_eq!(refused, "`stop_strings`: an empty string would end every answer before it begins");
 }
 
 fn special_tokens_are_added_as_asked() {
