@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metatok import _metatok
@@ -53,18 +53,38 @@ def _listed(column: Any) -> Any:
     return column
 
 
-def readable(table: Any) -> Any:
-    """A table whose Arrow data can be read: polars gives columns without any value a buffer that they do not have, and arrow's
-    reader panics at slices of columns that have lists of a fixed length."""
-    is_frame = type(table).__module__.startswith("polars") and hasattr(table, "to_arrow")
-    if is_frame and any(kind in str(getattr(table, "schema", "")) for kind in ("Null", "Array(")):
+def readable(table: Any, column: str, id_column: str | None, keep: Sequence[str]) -> Any:
+    """Of a table of polars or pyarrow the columns that are read, as Arrow that can be. polars gives columns without any value a
+    buffer that they do not have, and arrow's reader panics at slices of lists of a fixed length."""
+    library = type(table).__module__.partition(".")[0]
+    is_frame = library == "polars" and hasattr(table, "get_columns")
+    if not (is_frame or library == "pyarrow" and hasattr(table, "column_names")):
+        return table
+    names = table.columns if is_frame else table.column_names
+    own = [name for name in ("id", MAX_OUT_LEN) if name in names]
+    wanted = list(dict.fromkeys([column, *([id_column] if id_column else []), *own, *companions(names, column), *keep]))
+    # What is missing is told with the names of all columns.
+    if len(set(names)) == len(names) and set(wanted) <= set(names):
+        table = table.select(wanted)
+    if is_frame and any(kind in str(table.schema) for kind in ("Null", "Array(")):
         try:
             table = table.to_arrow()
         except ImportError:
             what = "the table has a column without any value or with lists of a fixed length, which can be read from polars only with pyarrow"
             raise UsageError(f"{what}; install pyarrow, or drop the column", kind="unsupported-table") from None
-    if hasattr(table, "num_rows") and hasattr(table, "take") and "fixed_size_list" in str(table.schema):
-        return table.take(list(range(table.num_rows)))
+    return _without_slices(table) if "fixed_size_list" in str(table.schema) else table
+
+
+def _without_slices(table: Any) -> Any:
+    """The same table of pyarrow with copies of the slices of columns that have lists of a fixed length."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    for at, field in enumerate(table.schema):
+        if "fixed_size_list" in str(field.type):
+            chunks = [chunk.take(pa.array(range(len(chunk)))) for chunk in table[at].chunks]
+            table = table.set_column(at, field, pa.chunked_array(chunks, field.type))
     return table
 
 

@@ -204,8 +204,9 @@ class Building:
         if max_out_len is not None:
             max_out_len = whole("max_out_len", max_out_len)
         limits = limits_of(budget, max_out_len)
+        read = readable(table, column, id_column, keep)
         return _metatok.build_arrow(
-            self._core, readable(table), column, id_column, ids_column, error_column, keep, first_row, max_out_len, threads, limits
+            self._core, read, column, id_column, ids_column, error_column, keep, first_row, max_out_len, threads, limits
         )
 
     def requests(

@@ -152,6 +152,12 @@ def test_slices_of_lists_of_a_fixed_length(builder: PromptBuilder) -> None:
     for sliced in (table.slice(2, 3), table.slice(2, 3).to_batches()[0], pa.concat_tables([table.slice(2, 1), table.slice(3, 2)])):
         built = pa.table(builder.build_arrow(sliced))["input_ids"].to_pylist()
         assert built == [builder.build(chat).tolist() for chat in chats[2:5]]
+    # Columns that are not read stay as they are.
+    wide = table.append_column("embedding", pa.array([[1.0, 2.0]] * 6, pa.list_(pa.float32(), 2)))
+    wide = wide.append_column("other", pa.array([chats[0]] * 6, of_one)).slice(2, 3)
+    assert pa.table(builder.build_arrow(wide))["input_ids"].to_pylist() == built
+    kept = pa.table(builder.build_arrow(wide, keep=["other", "embedding"]))
+    assert kept["other"].to_pylist() == [chats[0]] * 3 and kept["embedding"].to_pylist() == [[1.0, 2.0]] * 3
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"messages": pa.array(chats, of_one)}).slice(2, 3)
     assert pa.table(builder.build_arrow(frame))["input_ids"].to_pylist() == built

@@ -278,9 +278,13 @@ impl Asked {
                             format!("{there}, but turns {} of this row are asked", turns.join(", "))
                         }
                     };
-                    return Err(ErrorKind::Row(what).with_way_out("an answer must have the turn of its prompt"));
+                    let way_out = match &self.turns[..] {
+                        [] => "an answer to a row has no \"turn\"",
+                        _ => "an answer must have the turn of its prompt",
+                    };
+                    return Err(ErrorKind::Row(what).with_way_out(way_out));
                 }
-                None if self.sees_each => {
+                None if self.sees_each && self.turns.len() > 1 => {
                     let what = format!("the answer to id {id} has no turn");
                     let way_out = "an answer to a turn must have the turn's number, \"turn\"";
                     return Err(ErrorKind::Row(what).with_way_out(way_out));

@@ -215,8 +215,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 fn read_server_info(info: &Value, served: &mut Served) {
     served.slots = served.slots.or(number(info, "/internal_states/0/effective_max_running_requests_per_dp"));
     served.slots = served.slots.or(number(info, "/max_running_requests"));
-    // As of 0.5.23, a prompt of this length is rejected.
-    served.max_prompt_len = number(info, "/max_req_input_len").map(|refused| refused.saturating_sub(1));
+    // As of 0.5.23, a prompt of this length is rejected, and six tokens more are all that fit into the context or the cache.
+    if let Some(refused) = number(info, "/max_req_input_len") {
+        served.max_prompt_len = Some(refused.saturating_sub(1));
+        let all = refused.saturating_add(6);
+        served.max_model_len = Some(served.max_model_len.map_or(all, |len| len.min(all)));
+    }
 }
 
 fn usage(keys: &Keys<'_>) -> Result<Usage> {
@@ -243,7 +247,9 @@ mod tests {
         assert_eq!(served.least_after_prompt(), 1);
         // As version 0.5.23 says it, which rejects prompts of 2,042 tokens.
         read_server_info(&json!({"max_req_input_len": 2_042}), &mut served);
-        assert_eq!(served.least_after_prompt(), 7);
+        assert_eq!((served.max_model_len, served.least_after_prompt()), (Some(2_048), 7));
+        read_server_info(&json!({"max_req_input_len": 1_000}), &mut served);
+        assert_eq!((served.max_model_len, served.least_after_prompt()), (Some(1_006), 7));
     }
 
     #[test]

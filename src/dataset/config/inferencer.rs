@@ -87,7 +87,8 @@ impl InferencerFile {
             kind,
             labels: self.labels,
             labels_column: self.labels_column,
-            stopping_criteria: self.stopping_criteria,
+            // An empty one would end every answer before it begins.
+            stopping_criteria: self.stopping_criteria.into_iter().filter(|string| !string.is_empty()).collect(),
             gen_field_replace_token: self.gen_field_replace_token,
             normalizing_str: self.normalizing_str,
             infer_mode: infer_mode.unwrap_or(usual),

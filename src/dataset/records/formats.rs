@@ -42,8 +42,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         }
         InputFormat::Alpaca if keys.has("output") => alpaca(keys, &["instruction", "input"], "output"),
         InputFormat::Alpaca => alpaca(keys, &["instruction", "input"], "response"),
-        InputFormat::QueryResponse if keys.has("query") => alpaca(keys, &["query"], "response"),
-        InputFormat::QueryResponse => alpaca(keys, &["question"], "response"),
+        InputFormat::QueryResponse => query_response(keys),
         InputFormat::PromptCompletion if !keys.has("completion") => answered(keys, "response", None),
         InputFormat::PromptCompletion => answered(keys, "completion", None),
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
@@ -56,7 +55,8 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Rejected if keys.has("non_preferred_output") && !keys.has("rejected") => {
             preference(keys, "non_preferred_output", reads_for)
         }
-        InputFormat::Rejected if keys.has("rejected_response") && !keys.has("rejected") => rejected_response(keys),
+        InputFormat::Chosen if keys.has("rejected_response") && !keys.has("chosen") => answered_twice(keys, false),
+        InputFormat::Rejected if keys.has("rejected_response") && !keys.has("rejected") => answered_twice(keys, true),
         InputFormat::Chosen if !keys.has("chosen") => answered(keys, "chosen_messages", Some("rejected_messages")),
         InputFormat::Rejected if !keys.has("rejected") => answered(keys, "rejected_messages", Some("chosen_messages")),
         InputFormat::Chosen => answered(keys, "chosen", Some("rejected")),
@@ -243,6 +243,12 @@ fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record
     }
 }
 
+/// A question and its answer, as in ms-swift and OpenOrca.
+fn query_response<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
+    let question = if keys.has("query") { "query" } else { "question" };
+    alpaca(keys, &[question], "response")
+}
+
 /// The columns of a question, joined like LLaMA-Factory: empty ones add no line to it. And that of its answer.
 fn alpaca<'a>(keys: &Keys<'_>, question: &[&str], answer: &str) -> Result<Record<'a>> {
     let mut messages = Vec::new();
@@ -359,19 +365,26 @@ fn without_prompt<'a>(
     Err(refused(&what))
 }
 
-/// The messages up to the last question, and the answer that was rejected, as in ms-swift.
-fn rejected_response<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
-    let lacks = || refused("\"rejected_response\" needs \"messages\" with a question");
-    let Conversation::Messages(mut messages) = messages(keys)?.conversation else { return Err(lacks()) };
-    let last = messages.iter().rposition(|message| message.role == "user").ok_or_else(lacks)?;
-    messages.truncate(last + 1);
-    let rejected = match keys.get("rejected_response")? {
-        Some(Conversation::Text(text)) => vec![ChatMessage::new("assistant", text)],
-        Some(Conversation::Messages(rejected)) => rejected,
-        _ => return Err(refused("\"rejected_response\" must be a text or a list of messages")),
+/// A conversation with its answer, beside which is one that was rejected, as in ms-swift.
+fn answered_twice<'a>(keys: &Keys<'a>, takes_rejected: bool) -> Result<Record<'a>> {
+    let lacks = || refused("\"rejected_response\" needs \"messages\" with a question, or \"query\"");
+    let mut record = match (keys.has("messages"), keys.has("query") || keys.has("question")) {
+        (true, _) => messages(keys)?,
+        (false, true) => query_response(keys)?,
+        (false, false) => return Err(lacks()),
     };
-    let completion_messages = Some(rejected.len());
-    Ok(Record { completion_messages, ..Record::of(Conversation::Messages([messages, rejected].concat())) })
+    let Conversation::Messages(messages) = &mut record.conversation else { return Err(lacks()) };
+    let asked = messages.iter().rposition(|message| message.role == "user").ok_or_else(lacks)? + 1;
+    if takes_rejected {
+        messages.truncate(asked);
+        match keys.get("rejected_response")? {
+            Some(Conversation::Text(text)) => messages.push(ChatMessage::new("assistant", text)),
+            Some(Conversation::Messages(rejected)) => messages.extend(rejected),
+            _ => return Err(refused("\"rejected_response\" must be a text or a list of messages")),
+        }
+    }
+    let completion_messages = Some(messages.len() - asked);
+    Ok(Record { completion_messages, ..record })
 }
 
 /// A request and one of its two answers, as in OpenAI's files for preference fine-tuning.

@@ -63,8 +63,8 @@ const FORMATS: [(InputFormat, &str, &[&str], &str); 12] = [
     (
         InputFormat::Chosen,
         "chosen",
-        &["chosen", "preferred_output", "chosen_messages"],
-        "\"chosen\" (with \"prompt\"), \"preferred_output\" (with \"input\") or \"chosen_messages\"",
+        &["chosen", "preferred_output", "chosen_messages", "rejected_response"],
+        "\"chosen\" (with \"prompt\"), \"preferred_output\" (with \"input\"), \"chosen_messages\" or \"rejected_response\" (with \"messages\")",
     ),
     (
         InputFormat::Rejected,
@@ -136,10 +136,6 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         return Err(two_answers("chosen_messages", "rejected_messages"));
     } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
         InputFormat::Alpaca
-    } else if keys.begins("query", '"') && (has(&["response"]) || has(&["history"]))
-        || keys.begins("question", '"') && keys.begins("response", '"')
-    {
-        InputFormat::QueryResponse
     } else if has(&["prompt", "completion"]) || has_response(keys) {
         InputFormat::PromptCompletion
     } else if has(&["prompt"]) && !keys.begins("prompt", '{') {
@@ -152,9 +148,43 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
         return Err(error);
     } else if has(&["text"]) && !has(&["role"]) && !has(&["parent_id"]) {
         InputFormat::Text
+    } else if is_question_with_response(keys) {
+        InputFormat::QueryResponse
     } else {
         return Err(nothing_fits(keys));
     })
+}
+
+/// The key that may have the whole question of a record.
+fn whole_question(keys: &Keys<'_>) -> Option<&'static str> {
+    match (keys.begins("query", '"'), keys.begins("question", '"') && keys.has("response")) {
+        (true, false) => Some("query"),
+        (false, true) => Some("question"),
+        _ => None,
+    }
+}
+
+/// Whether a record is a question and its answer, without anything else that belongs to the question.
+fn is_question_with_response(keys: &Keys<'_>) -> bool {
+    let is_one = keys.begins("query", '"') && (keys.has("response") || keys.has("history"))
+        || keys.begins("question", '"') && keys.begins("response", '"');
+    let more = [
+        "article",
+        "choices",
+        "context",
+        "contexts",
+        "document",
+        "documents",
+        "examples",
+        "input",
+        "instruction",
+        "options",
+        "paragraph",
+        "passage",
+        "passages",
+        "table",
+    ];
+    is_one && keys.has("query") != keys.has("question") && keys.given(&more).is_empty()
 }
 
 /// Whether a record is a request to `/v1/responses`: `input` lists items, or there are instructions for a text. A text in
@@ -203,9 +233,9 @@ fn nothing_fits(keys: &Keys<'_>) -> Error {
         ]
     } else if has(&["role", "content"]) || has(&["from", "value"]) || has(&["section"]) {
         "this is one message, but a record must be a whole conversation: {\"messages\": [ … ]}".into()
-    } else if keys.begins("query", '"') {
+    } else if let Some(key) = whole_question(keys) {
         way_out![
-            "if \"query\" is a question without an answer, use ",
+            format!("if {key:?} is the whole question, use "),
             Setting::INPUT_FORMAT.set_to("query-response"),
             "; with ",
             Setting::DATASET,
