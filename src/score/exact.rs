@@ -1,17 +1,34 @@
 //! Parts of a line that are read as they are written: integers of any size keep their digits.
 
-use serde::de::{Deserialize, Deserializer, Error};
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 use serde_json::value::RawValue;
 
 use crate::dataset::{Row, Value};
 use crate::input::without_escapes;
+use crate::wording;
+
+/// Reads an object that is one line of a file.
+pub(super) fn object_from_line<'t, T: Deserialize<'t>>(line: &'t str) -> crate::Result<T> {
+    // Errors of such parts do not know where in the line they are. The same parts know it if they need not keep their digits.
+    let in_place = || wording::object_from_line::<InPlace>(line).err();
+    wording::object_from_line(line).map_err(|error| in_place().unwrap_or(error))
+}
+
+/// The parts that are read as they are written.
+#[derive(Deserialize)]
+struct InPlace {
+    #[serde(rename = "columns")]
+    _columns: Option<BTreeMap<String, Value>>,
+    #[serde(rename = "label")]
+    _label: Option<Value>,
+}
 
 /// The columns that were kept.
 pub(super) fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Row>, D::Error> {
-    each(deserializer, |json| match json.starts_with('{') {
-        true => Row::from_json(json).map_err(Error::custom),
-        false => Err(Error::custom("columns: expected an object")),
-    })
+    each(deserializer, |json| Row::from_json(json).map_err(Error::custom))
 }
 
 /// A value.

@@ -9,7 +9,6 @@ use crate::error::{At, ErrorKind, Result, Setting, counted, way_out};
 use crate::score::{LogLikelihood, exact};
 use crate::server::{LEAST, TokenLogprobs};
 use crate::tokenizer::TokenId;
-use crate::wording;
 
 /// A line of the file.
 #[derive(Deserialize)]
@@ -36,7 +35,7 @@ pub(super) struct TextToScore {
 
 impl<'a> TextLine<'a> {
     pub(super) fn read(line: &'a str) -> Result<Self> {
-        wording::object_from_line(line)
+        exact::object_from_line(line)
     }
 
     /// The label as it is compared with references.
