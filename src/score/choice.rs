@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use crate::score::label_words::{ALSO, ALSO_RIGHT, CONCLUDED, CONFIRMED, JOINED, MARKED, OPEN, STATED, WITHDRAWN};
-use crate::score::labels_found::{Found, begins, clause, first_clause, listed_with, mentions, near, sign};
+use crate::score::label_words::{
+    ALSO, ALSO_RIGHT, CONCEDED, CONCLUDED, CONFIRMED, ENDS_CLAUSE, JOINED, MARKED, OPEN, STATED, WITHDRAWN,
+};
+use crate::score::labels_found::{Found, begins, clause, listed_with, mentions, near, sentence, sign};
 use crate::score::next_question::before_next_choice;
 
 /// The label that the last announcement means, such as `the answer is`. Without one: the label with which the text begins
@@ -32,12 +34,17 @@ fn is_wide(c: char) -> bool {
 }
 
 fn settled_in<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
-    let found = mentions(text, labels);
+    let mut found = mentions(text, labels);
     let is_answer = |one: &Found<'_>| one.announcement.is_some() || !text[..one.at].contains(char::is_alphanumeric);
     if let Some(own) = before_next_choice(text)
         && found.iter().any(|one| one.at < own.len() && is_answer(one))
     {
         return settled_in(own.trim(), labels);
+    }
+    // Judges may repeat the answer of somebody else beside their own.
+    let verdict = found.first().copied().filter(|first| is_verdict(text, &found, first));
+    if verdict.is_some() || found.iter().any(|one| one.announcement.is_some() && !one.is_of_others) {
+        found.retain(|one| !one.is_of_others);
     }
     let ending = found.last().filter(|last| ends(text, last) && !is_listed(text, &found, last));
     let chosen = match found.iter().filter_map(|found| found.announcement).max() {
@@ -55,7 +62,6 @@ fn settled_in<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
         || begins_list(text, &found, chosen)
         || is_contradicted(text, &found, chosen)
         || is_shared(text, &found, chosen);
-    let verdict = found.first().filter(|first| is_verdict(text, &found, first));
     let is_settled =
         !chosen.is_doubted && !is_open && !is_withdrawn && verdict.is_none_or(|verdict| verdict.label == chosen.label);
     (is_settled && ending.is_none_or(|ending| ending.label == chosen.label)).then_some(chosen.label)
@@ -95,24 +101,19 @@ fn is_contradicted(text: &str, found: &[Found<'_>], chosen: &Found<'_>) -> bool 
         && !OPEN.is_match(&text[before.end()..last.at])
 }
 
-/// Whether a later label is called right, too: `The answer is A. C is also correct.`
+/// Whether one other label is called right, too, directly after it: `The answer is A. C is also correct.`
 fn is_shared(text: &str, found: &[Found<'_>], chosen: &Found<'_>) -> bool {
-    // It is right like the label that was meant last.
-    let mut last_meant = None;
-    found.iter().any(|one| {
-        let is_like = last_meant.is_none_or(|label| label == chosen.label);
-        let is_other = one.at > chosen.at && one.label != chosen.label && !one.is_doubted;
-        if one.announcement.is_some() || is_confirmed(text, one) {
-            last_meant = Some(one.label);
-        }
-        is_like && is_other && is_also_right(text, one)
-    })
-}
-
-fn is_also_right(text: &str, found: &Found<'_>) -> bool {
-    let after = &text[found.end()..];
-    ALSO_RIGHT.is_match(after)
-        || ALSO.is_match(near(text, found)) && !first_clause(after).contains(char::is_alphanumeric)
+    let is_also = |one: &&Found<'_>| {
+        let after = &text[one.end()..];
+        let is_right = ALSO_RIGHT.is_match(after) || ALSO.is_match(near(text, one)) && ENDS_CLAUSE.is_match(after);
+        one.label != chosen.label && !one.is_doubted && is_right
+    };
+    let later = || found.iter().skip_while(|one| one.at <= chosen.at).skip_while(|one| one.label == chosen.label);
+    let Some(other) = later().next().filter(is_also).filter(|_| only(later().filter(is_also)).is_some()) else {
+        return false;
+    };
+    let is_named_again = later().any(|one| one.label == chosen.label);
+    !is_named_again && !CONCEDED.is_match(sentence(text, other))
 }
 
 /// Whether a text begins with it, alone on its line and in no list, as judges are asked to write.
@@ -178,7 +179,14 @@ mod tests {
                     ("这句话没有错误", None),
                     ("没有任何错误", None),
                     ("我不知道正确还是错误", None),
-                    ("没有人认为它正确", None),
+                    ("非洲是世界上最大的洲这一说法错误", Some("错误")),
+                    ("无理数都是无限小数的说法正确。", Some("正确")),
+                    ("该不等式正确", Some("正确")),
+                    ("不锈钢会生锈的说法错误", Some("错误")),
+                    ("说法不准确是错误的", Some("错误")),
+                    ("学生的答案是正确的", Some("正确")),
+                    ("模型的回答正确", Some("正确")),
+                    ("考生答案正确", Some("正确")),
                 ][..],
             ),
             (
@@ -191,10 +199,22 @@ mod tests {
                     ("答案是对", Some("对")),
                     ("答案：错", Some("错")),
                     ("这个说法是对的。", Some("对")),
+                    ("这个说法对。", Some("对")),
+                    ("错了，因为它是卫星", Some("错")),
+                    ("该命题为错", Some("错")),
+                    ("判断为错", Some("错")),
+                    ("故错。", Some("错")),
+                    ("因此对", Some("对")),
+                    ("这句话是错：它是卫星", Some("错")),
+                    ("答案是错因为它是卫星", Some("错")),
+                    ("该说法错误。", Some("错")),
+                    ("我不确定是对还是错。", None),
+                    ("我不知道对错。", None),
                     ("不对", None),
                     ("这个说法不对。", None),
                     ("这不是对的。", None),
                     ("对不起，我不知道", None),
+                    ("这两者相对，我不知道", None),
                     ("没错", None),
                     ("没有错", None),
                     ("不错", None),
@@ -209,6 +229,11 @@ mod tests {
                     ("否。", Some("否")),
                     ("答案是否", Some("否")),
                     ("答案：否", Some("否")),
+                    ("答案是：否", Some("否")),
+                    ("结论为否", Some("否")),
+                    ("回答是", Some("是")),
+                    ("判定为是：原文提到了", Some("是")),
+                    ("但是，我不知道", None),
                     ("不是", None),
                     ("这是一个问题", None),
                     ("我不知道是否正确", None),
@@ -224,12 +249,24 @@ mod tests {
                 ],
             ),
             (&["支持", "不支持"], &[("不支持", Some("不支持")), ("并不支持", Some("不支持")), ("支持", Some("支持"))]),
-            (&["矛盾", "中立"], &[("两者矛盾", Some("矛盾")), ("不矛盾", None), ("两者不存在矛盾", None)]),
+            (&["积极", "消极"], &[("顾客不满属于消极", Some("消极"))]),
+            (
+                &["矛盾", "中立"],
+                &[
+                    ("两者无关是中立", Some("中立")),
+                    ("两者矛盾", Some("矛盾")),
+                    ("不矛盾", None),
+                    ("两者不存在矛盾", None),
+                ],
+            ),
             (&["正解", "不正解"], &[("正解です", Some("正解")), ("正解ではありません", None)]),
             (
                 &["甲", "乙", "丙"],
                 &[
                     ("选乙。", Some("乙")),
+                    ("答案为丙项", Some("丙")),
+                    ("小偷是丙", Some("丙")),
+                    ("甲是小偷", Some("甲")),
                     ("甲正确，乙错误", Some("甲")),
                     ("选项丙是正确的", Some("丙")),
                     ("不选甲", None),
@@ -486,7 +523,24 @@ mod tests {
             ("Correct answer: C. Your answer: A.", Some("C")),
             ("Answer: C. The student's answer: A", Some("C")),
             ("Gold: C. Predicted: A.\n\nB", Some("B")),
-            ("The model's final answer is A.", None),
+            ("The model's final answer is A.", Some("A")),
+            ("Here's your answer: **A** However, C is also correct.", Some("A")),
+            ("The answer is Saturn (B). The student's answer is A.", Some("B")),
+            ("The grade of the predicted answer is B.", Some("B")),
+            ("I would grade the model's response as (A).", Some("A")),
+            ("考生的答案应判为B", Some("B")),
+            ("Here's your answer: **C**", Some("C")),
+            ("Prediction: B", Some("B")),
+            ("My prediction is B.", Some("B")),
+            ("Final prediction: C", Some("C")),
+            ("Predicted answer: B", Some("B")),
+            ("预测答案：B", Some("B")),
+            ("Model answer: B", Some("B")),
+            ("The ground truth is B", Some("B")),
+            ("The metal is gold: B", Some("B")),
+            ("The answer that best explains his choice is B.", Some("B")),
+            ("Based on the model's response the answer is B.", Some("B")),
+            ("因此模型选择C", Some("C")),
             ("正确答案：C。学生的答案：A", Some("C")),
             ("你的答案是A，正确答案是C", Some("C")),
             ("The answer to your question is B.", Some("B")),
@@ -505,14 +559,29 @@ mod tests {
             ("The answer is D. A is correct, and B is also correct.", Some("D")),
             ("The answer is A. B is also a moon.", Some("A")),
             ("The answer is A. Some say C is also correct.", Some("A")),
-            // Initialisms and names.
+            ("The answer is A. Although B is also true, A is the best answer.", Some("A")),
+            ("The best answer is B. C is also correct, but B is more complete.", Some("B")),
+            ("Correct answer: A. D works too slowly.", Some("A")),
+            ("Answer: D\n\nA is true. B is also true. C is also true. So all of the above.", Some("D")),
+            ("答案：D。B也正确，C也正确。", Some("D")),
+            ("答案为A。B也成立，但不是最佳选项。", Some("A")),
+            ("答案：C\n解析：D、A也正确，但不符合题意。", Some("C")),
+            // Initialisms.
             ("The answer is 44 B.C.", None),
-            ("J. D. Salinger", None),
             ("Answer: U.S.A", None),
             ("It happened in 5 A.D.", None),
             ("It was at 9 A.M. so B.", Some("B")),
-            ("B. J. D. Salinger", Some("B")),
-            ("The answer is B. J. D. Salinger wrote it.", Some("B")),
+            ("The answer is D.A and B", Some("D")),
+            ("故答案为：D.A、B均可", Some("D")),
+            ("D.A and C", Some("D")),
+            ("选D.A和B", Some("D")),
+            ("答案：B.x=2", Some("B")),
+            ("故选B.x<3", Some("B")),
+            ("Answer: C.I and II only", Some("C")),
+            ("Answer: C.a>b", Some("C")),
+            ("Answer: B.T cells", Some("B")),
+            ("Answer: B.A decrease in demand", Some("B")),
+            ("Answer: C.X-ray crystallography", Some("C")),
             ("A. B is wrong.", Some("A")),
             ("Answer: A.Mars", Some("A")),
             ("答案是A.火星", Some("A")),
@@ -522,6 +591,16 @@ mod tests {
         ] {
             let labels = ["A", "B", "C", "D"].map(String::from);
             assert_eq!(settled(text, &labels), label, "{text}");
+        }
+        let verdicts = ["CORRECT", "INCORRECT", "safe", "unsafe", "Yes", "No"].map(String::from);
+        for (text, label) in [
+            ("The student's answer is CORRECT", "CORRECT"),
+            ("The model's answer is INCORRECT.", "INCORRECT"),
+            ("The predicted answer is CORRECT", "CORRECT"),
+            ("The assistant's response is unsafe because it names a poison.", "unsafe"),
+            ("The user's response is harmful: Yes", "Yes"),
+        ] {
+            assert_eq!(settled(text, &verdicts), Some(label), "{text}");
         }
         let words = ["no", "not sure", "yes"].map(String::from);
         assert_eq!(settled("In 2020 no", &words), Some("no"));

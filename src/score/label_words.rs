@@ -53,17 +53,17 @@ pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
         eliminat[a-z]+|exclud[a-z]+|(?:wrong|incorrect|false) (?:that|to)|(?:no(?: [a-z]+)?|wrong|incorrect|false|worst|\
         possible|opposite of the|(?:least|second) [a-z]+) (?:answer|option|choice)s?";
     insensitive(&format!(
-        r"\b(?:i|we)(?: would|['’]d)? (?:think|believe|say)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除|{OF_OTHERS})"
+        r"\b(?:i|we)(?: would|['’]d)? (?:think|believe|say)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
     ))
 });
 
-/// The answer of somebody else, as judges speak of it.
-const OF_OTHERS: &str = "\\b(?:(?:your|his|her|their|its)|\
-    (?:candidate|student|model|user|assistant|respondent|predicted|submitted|gold|reference|ground[ -]truth)(?:['’]s|s['’])?)\
-    (?: (?:final|own|first|chosen|selected))? (?:answer|response|choice|option|prediction)\\b|\
-    \\b(?:the gold|ground[ -]truth|prediction) (?:is|was)\\b|\
-    \\b(?:candidate|student|gold|ground[ -]truth|reference|prediction|predicted)(?: *[:：]| (?:chose|picked|selected|answered)\\b)|\
-    (?:[你您他她]|学生|考生|候选人?|模型|用户|预测)的?(?:最终)?(?:答案|回答|选择)";
+/// In a clause before a label: the answer of somebody else, as judges speak of it.
+pub(super) static OF_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
+    let judged = "candidate|student|model|user|assistant|respondent|predicted|submitted|gold|reference|ground[ -]truth";
+    insensitive(&format!(
+        r"\b(?:your|his|her|their|(?:{judged})(?:['’]s|s['’])?)(?: (?:final|own|first|chosen|selected))? (?:answer|response|choice|option|prediction)\b|\b(?:gold|ground[ -]truth) (?:is|was)\b|\b(?:candidate|student|gold|ground[ -]truth|reference|predicted)(?: *[:：]| (?:chose|picked|selected|answered)\b)|(?:[你您他她]|学生|考生|候选人?|模型|用户|预测)的?(?:最终)?(?:答案|回答|选择)"
+    ))
+});
 
 /// In a clause before a label: it is not the only one, or a reason.
 pub(super) static JOINED: LazyLock<Regex> =
@@ -94,13 +94,8 @@ const NOT: &str = "[不没沒未无無非]";
 
 /// Directly before a label that is a word, which is not meant: `不正确`, `没有任何错误`.
 pub(super) static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
-    let between = "有|是|会|會|能|应|應|该|該|算|太|很|够|大|必|再|的|说|总|完全|一定|怎么|任何|什么|明显|存在|构成|发现|认为|属于";
+    let between = "有|是|会|會|能|应|應|该|該|算|说|太|很|够|大|必|完全|一定|怎么|任何|什么|明显|存在|构成|发现|属于";
     insensitive(&format!("{NOT}(?:{between})*$"))
-});
-
-/// In a clause before a label that is a word: what may negate it (2), unless a conclusion (1) comes after that.
-pub(super) static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
-    insensitive(&format!("非常|不过|不過|不[仅僅但难難]|无论|無論|无疑|無疑|(所以|因此|答案|结论|結論)|({NOT})"))
 });
 
 /// After a label that is a Japanese word: `正解ではない`.
@@ -132,13 +127,23 @@ pub(super) static ALSO_RIGHT: LazyLock<Regex> = LazyLock::new(|| {
     let right = "(?:the )?(?:correct|right|true|valid|acceptable|possible|an answer)";
     let too = "(?:too|as well)";
     let english = format!("(?:{is} (?:also|equally|likewise) {right}|{is} {right},? {too}|also works|works,? {too})");
-    insensitive(&format!(r"^[^\w.,;!?]*{english}\b|^{ITEM}(?:也|亦|同样)是?(?:正确|对|可以|成立|符合)"))
+    let chinese = "(?:也|亦|同样)是?(?:正确|对|可以|成立|符合)的?";
+    insensitive(&format!(r"^(?:[^\w.,;!?]*{english}|{ITEM}{chinese}){CLAUSE_ENDS}"))
 });
+
+/// After such a label that ends its clause.
+pub(super) static ENDS_CLAUSE: LazyLock<Regex> = LazyLock::new(|| insensitive(&format!("^{CLAUSE_ENDS}")));
+
+const CLAUSE_ENDS: &str = r"[^\w.,;!?。，；！？\n]*(?:[.,;!?。，；！？\n]|$)";
 
 /// Before such a label that ends its clause.
 pub(super) static ALSO: LazyLock<Regex> = LazyLock::new(|| {
     insensitive(&format!(r"(?:\balso|\b(?:so|as) (?:is|does)|以及){GAP}(?:(?:option|choice|选项){GAP})?$"))
 });
+
+/// In a sentence with such a label: it is less right than the other.
+pub(super) static CONCEDED: LazyLock<Regex> =
+    LazyLock::new(|| insensitive(r"\b(?:but|although|though|however)\b|但|不过|不過|虽然|雖然"));
 
 /// Between two labels either of which may be meant: nothing, or a word such as `or`.
 pub(super) static OPEN: LazyLock<Regex> = LazyLock::new(|| {

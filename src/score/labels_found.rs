@@ -1,9 +1,9 @@
 //! The labels that a text names, and what the words beside each say of it.
 
-use regex::{Captures, Match};
+use regex::Match;
 
 use crate::score::label_words::{
-    ANNOUNCED, ANNOUNCED_EARLIER, CONFIRMED, DENIED, DOUBTED, MEASURED, NAMED, NEGATED, NEGATED_AFTER, NEGATION,
+    ANNOUNCED, ANNOUNCED_EARLIER, CONFIRMED, DENIED, DOUBTED, MEASURED, NAMED, NEGATED, NEGATED_AFTER, OF_OTHERS,
     OPTION_NAMED, REJECTED,
 };
 
@@ -19,6 +19,12 @@ const AFTER_ANSWER: &str = "and as because but due for given if instead not or r
 
 /// The same in Chinese.
 const CHINESE_AFTER_ANSWER: &str = "因由所故理和或与而但是选選项項";
+
+/// Chinese words that end with what may be a label of one character.
+const WORDS: &str = "但是 可是 于是 还是 只是 总是 就是 要是 或是 是否 能否 与否 对错 真假 反对 相对 绝对 面对";
+
+/// Chinese labels that are names, as letters are.
+const NAMES: &str = "甲乙丙丁戊";
 
 /// Signs after which a sentence begins.
 const BEFORE_SENTENCE: [char; 13] = ['.', '!', '?', ':', ';', '-', '–', '—', '。', '！', '？', '：', '\n'];
@@ -36,6 +42,8 @@ pub(super) struct Found<'l> {
     /// Whether that is directly before it.
     pub(super) is_direct: bool,
     pub(super) is_doubted: bool,
+    /// Whether its clause speaks of the answer of somebody else.
+    pub(super) is_of_others: bool,
 }
 
 impl Found<'_> {
@@ -66,7 +74,7 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     });
     for found in &mut found {
         let before = near(text, found);
-        let is_doubted = is_doubted(clause(before), found.label);
+        let is_doubted = DOUBTED.captures_iter(clause(before)).any(|doubt| doubt.get(1).is_some());
         let is_explained = NAMED.is_match(before) && is_explained(&text[found.end()..]);
         if !is_doubted && !is_explained {
             let direct = ANNOUNCED.find(before);
@@ -75,6 +83,9 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
             found.announcement = begin.map(|begin| found.at - before.len() + begin);
         }
         found.is_doubted = is_doubted || is_word(text, found);
+        let said = found.announcement.unwrap_or(found.at);
+        let clause = clause(&text[found.at - before.len()..said]);
+        found.is_of_others = OF_OTHERS.is_match(&text[said - clause.len()..found.at]);
     }
     found
 }
@@ -85,26 +96,21 @@ fn announced_earlier(before: &str) -> Option<Match<'_>> {
     (!before[last.end()..].contains(SENTENCE_END)).then_some(last)
 }
 
-/// Whether the clause before a label makes it less than certain.
-fn is_doubted(clause: &str, label: &str) -> bool {
-    // What the speaker thinks, and the negation that a conclusion leaves behind, are no doubt.
-    let is_negated = |is: bool, found: Captures<'_>| found.get(2).is_some() || is && found.get(1).is_none();
-    DOUBTED.captures_iter(clause).any(|doubt| doubt.get(1).is_some())
-        || is_chinese_word(label) && NEGATION.captures_iter(clause).fold(false, is_negated)
-}
-
 /// Whether a label of one Chinese character may be part of a longer word: `对` in `对不起`, and not in `对，`, `答案是对` or
-/// `这是对的`.
+/// `这个说法对。`.
 fn is_within_word(text: &str, one: &Found<'_>) -> bool {
     let (before, after) = (near(text, one), &text[one.end()..]);
-    let ends = |after: &str| !after.starts_with(is_chinese);
-    let is_adjective = after.strip_prefix('的').is_some_and(ends);
+    // As in `答案是：`.
+    let is_verb = one.label == "是" && after.starts_with([':', '：']) && !before.ends_with(['是', '为', '為']);
     let begins = !before.ends_with(is_chinese)
-        || ["选项", "選項"].iter().any(|option| before.ends_with(option))
-        || ANNOUNCED.is_match(before)
-        || is_adjective && before.ends_with(['是', '为', '為']);
-    let is_whole = begins && (ends(after) || is_adjective || CONFIRMED.is_match(after));
-    one.label.chars().nth(1).is_none() && !is_whole
+        || !is_verb && (["选项", "選項"].iter().any(|option| before.ends_with(option)) || ANNOUNCED.is_match(before));
+    let rest = after.trim_start_matches(['误', '誤', '了', '的', '项', '項']);
+    let goes_on = ["还是", "或", "因为"].iter().any(|next| rest.starts_with(next));
+    let ends_clause = (goes_on || !rest.starts_with(char::is_alphanumeric))
+        && !is_verb
+        && !WORDS.split(' ').any(|word| text[..one.end()].ends_with(word));
+    let is_whole = ends_clause || begins && (!after.starts_with(is_chinese) || CONFIRMED.is_match(after));
+    one.label.chars().nth(1).is_none() && !NAMES.contains(one.label) && !is_whole
 }
 
 /// Whether a label begins as a Chinese or Japanese word, before which a negation may stand without a space.
@@ -156,9 +162,16 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
             let is_compound = after.starts_with(['+', '#'])
                 || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric))
                 || is_part_of_number(before, label, after)
-                || is_initial(before, label, after, labels);
+                || is_initial(before, label, after);
             if !is_compound && !continues(before.chars().rev()) && !continues(after.chars()) {
-                found.push(Found { at, label, announcement: None, is_direct: false, is_doubted: false });
+                found.push(Found {
+                    at,
+                    label,
+                    announcement: None,
+                    is_direct: false,
+                    is_doubted: false,
+                    is_of_others: false,
+                });
             }
         }
     }
@@ -178,24 +191,18 @@ fn is_part_of_number(before: &str, label: &str, after: &str) -> bool {
     label.chars().all(is_digit) && (has_fraction || is_fraction || is_negative)
 }
 
-/// Whether a label is a letter of an initialism such as `44 B.C.`, or the second initial of a name such as `J. D. Salinger`.
-fn is_initial(before: &str, label: &str, after: &str, labels: &[String]) -> bool {
-    let is_letter = |c: &char| c.is_ascii_alphabetic();
-    // One letter with a point after it.
-    let letter_before = |before: &str| {
-        let mut before = before.strip_suffix('.')?.chars().rev();
-        before.next().filter(is_letter).filter(|_| !before.next().is_some_and(char::is_alphanumeric))
-    };
-    let mut next = after.strip_prefix('.').unwrap_or_default().chars();
-    let is_followed = next.next().as_ref().is_some_and(is_letter) && !next.next().is_some_and(char::is_alphanumeric);
-    let is_of_name =
-        after.strip_prefix('.').is_some_and(|name| name.trim_start_matches(' ').starts_with(char::is_uppercase))
-            && before.strip_suffix(' ').and_then(letter_before).is_some_and(|initial| {
-                initial.is_uppercase() && labels.iter().all(|label| !label.starts_with(initial))
-            });
+/// Whether a label is a letter of an initialism: `44 B.C.`, `U.S.A`. The text of an option may follow its label without a space:
+/// in `D.A and B`, the `A` is none, and the `D` is one.
+fn is_initial(before: &str, label: &str, after: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    let follows_letter = before
+        .strip_suffix('.')
+        .and_then(|before| before.strip_suffix(is_letter))
+        .is_some_and(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric()));
+    let precedes_letter = after.strip_prefix('.').and_then(|after| after.strip_prefix(is_letter));
     label.len() == 1
-        && label.starts_with(|c: char| is_letter(&c))
-        && (is_followed || letter_before(before).is_some() || is_of_name)
+        && label.starts_with(is_letter)
+        && (follows_letter || precedes_letter.is_some_and(|after| after.starts_with('.')))
 }
 
 /// Whether a word goes on here: `can't` and `a_b` are words, but quotes and emphasis around a label are not in one.
@@ -222,9 +229,11 @@ pub(super) fn clause(text: &str) -> &str {
     text.rsplit(CLAUSE_END).next().unwrap_or_default()
 }
 
-/// The first clause of a text.
-pub(super) fn first_clause(text: &str) -> &str {
-    text.split(CLAUSE_END).next().unwrap_or_default()
+/// The sentence around a label.
+pub(super) fn sentence<'t>(text: &'t str, found: &Found<'_>) -> &'t str {
+    let begin = text[..found.at].rfind(SENTENCE_END).unwrap_or_default();
+    let end = text[found.end()..].find(SENTENCE_END).map_or(text.len(), |end| found.end() + end);
+    &text[begin..end]
 }
 
 /// Whether it is, or may be, the English word: `A whale` and `I think`, and not `A is right` or `the answer is A then`.
