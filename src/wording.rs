@@ -81,9 +81,9 @@ fn json(error: &Error) -> String {
 pub fn read_options<T: DeserializeOwned>(options: &Value) -> Result<T> {
     serde_path_to_error::deserialize(options).map_err(|error| {
         let what = plain(&error.inner().to_string());
-        ErrorKind::Usage(match key_path(error.path()).as_str() {
-            "" | "." => what,
-            path => format!("{path}: {what}"),
+        ErrorKind::Usage(match key_path(error.path()) {
+            None => what,
+            Some(path) => format!("{path}: {what}"),
         })
         .into()
     })
@@ -92,9 +92,20 @@ pub fn read_options<T: DeserializeOwned>(options: &Value) -> Result<T> {
 /// How many characters of a key path are shown: deeper nesting has no purpose.
 const LONGEST_PATH: usize = 200;
 
-/// Where in a file it is, in few words however deep.
-pub(crate) fn key_path(path: &serde_path_to_error::Path) -> String {
-    shortened(path.to_string(), LONGEST_PATH)
+/// Where in a file it is, in few words however deep; none if that is the whole file.
+pub(crate) fn key_path(path: &serde_path_to_error::Path) -> Option<String> {
+    let path = path.to_string();
+    // The key at which a file breaks off is not known.
+    let known = path.trim_end_matches(['?', '.']);
+    (!known.is_empty()).then(|| shortened(known.to_owned(), LONGEST_PATH))
+}
+
+/// An error with where in a file it is.
+pub(crate) fn at_path(error: crate::Error, path: &serde_path_to_error::Path) -> crate::Error {
+    match key_path(path) {
+        Some(path) => error.at(path),
+        None => error,
+    }
 }
 
 /// A text with at most this many characters, and a sign that there are more.

@@ -2,7 +2,6 @@
 
 use crate::answers::ModelAnswers;
 use crate::build::Written;
-use crate::build::check_media::check_media;
 use crate::builder::BuilderOptions;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode};
 use crate::dataset::{MaxOutLen, RowKey, TurnPlan};
@@ -101,7 +100,7 @@ impl MessagesForm {
         if matches!(conversation, Conversation::List(_)) {
             conversation.check_others()?;
         }
-        check_media(conversation, self.check_files)?;
+        conversation.check_media(self.check_files)?;
         let mut answers_omitted = 0;
         let mut messages = match conversation {
             conversation if self.is_chat_wrapper => self.chat(conversation)?,

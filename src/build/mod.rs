@@ -22,7 +22,6 @@
 //! ```
 
 mod batch;
-mod check_media;
 mod input_options;
 mod messages;
 mod notes;

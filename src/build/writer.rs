@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 
 use crate::answers::ModelAnswers;
 use crate::assemble::Detail;
-use crate::build::check_media::check_media;
 use crate::build::scored_prompt::{detail_for, labels_of};
 use crate::build::{MessagesForm, Written};
 use crate::builder::{PromptBuilder, Session};
@@ -180,7 +179,7 @@ impl IdsForm {
     fn write(&self, request: PromptRequest<'_>, session: &mut Session, out: &mut Out) -> Result<Written> {
         let key = request.key;
         let conversation = &*self.builder.prepared(request.conversation)?;
-        check_media(conversation, self.check_files)?;
+        conversation.check_media(self.check_files)?;
         let detail = self.detail(request.scored);
         let Fitted { mut prompt, truncated, conversation: made } = match self.budget {
             None => Fitted::whole(session.build_with(conversation, detail)?),
@@ -236,7 +235,7 @@ impl IdsForm {
         let mut written = Written::default();
         let mut turns = self.builder.turns(plan).strip_thoughts(answers.strips_thoughts());
         while let Some(TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break }) = turns.next_prompt()? {
-            check_media(&conversation, self.check_files)?;
+            conversation.check_media(self.check_files)?;
             let max_out_len = turns.plan().max_out_len(max_out_len)?.or(self.max_out_len);
             let key = PromptKey { turn: Some(turn), max_out_len, ..self.key(PromptKey::from(row)) };
             let built = BuiltPrompt {

@@ -81,6 +81,7 @@ impl Subject {
         let roles =
             builder.segments(&conversation, &arena).map(|all| all.iter().filter_map(role_of).collect::<Vec<_>>());
         let built = roles.and_then(|roles| builder.of_prepared().build(&conversation).map(|_| roles));
+        let built = built.and_then(|roles| conversation.check_media(false).map(|()| roles));
         match built {
             Ok(roles) => self.seen.roles.extend(roles),
             Err(error) => self.seen.refused.add(place, error),

@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
 use crate::conversation::json_object::{Others, own_or_value};
-use crate::conversation::media::{Media, PartType};
+use crate::conversation::media::{Media, PartType, medium_in_text};
 use crate::tokenizer::TokenId;
 
 /// The content of a message.
@@ -80,6 +80,7 @@ impl Content {
             return;
         }
         let mut own = std::mem::replace(self, Self::Parts(Vec::new())).into_parts();
+        let is_text = matches!(other, Self::Text(_));
         let mut other = other.into_parts();
         match (own.last_mut(), other.first_mut()) {
             (None, _) | (_, None) => {}
@@ -87,6 +88,8 @@ impl Content {
             (_, Some(ContentPart::Text(first))) => first.text.insert_str(0, separator),
             _ => own.push(ContentPart::text(separator)),
         }
+        // An empty text is no part.
+        other.retain(|part| !is_text || part.text_bytes() > 0);
         own.append(&mut other);
         *self = Self::Parts(own);
     }
@@ -371,7 +374,12 @@ impl ContentPart {
         match kind.as_str() {
             // OpenAI's Responses API has the others.
             "text" | "input_text" | "output_text" => match own_or_value(&mut entries, "text") {
-                Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
+                Some(serde_json::Value::String(text)) => match medium_in_text(&entries) {
+                    None => Ok(Self::Text(TextPart { text, others: entries })),
+                    Some(key) => Err(format!(
+                        "a content part of type {kind:?} has a medium under {key:?}; write it as a part of its own"
+                    )),
+                },
                 _ => Err(format!("a content part of type {kind:?} needs a string \"text\"")),
             },
             _ => match PartType::of(&kind) {

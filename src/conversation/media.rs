@@ -163,7 +163,9 @@ impl Media {
     /// The path, if the source is a path or a `file:` URL.
     pub fn path(&self) -> Option<&str> {
         match self.source.split_once("://") {
-            Some(("file", path)) => Some(path),
+            Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => {
+                Some(path.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(path))
+            }
             Some(_) => None,
             None => (!self.is_data() && !self.source.is_empty()).then_some(&self.source),
         }
@@ -222,6 +224,10 @@ impl Media {
         let wrong = |what: String| -> Result<()> {
             Err(Error::from(ErrorKind::Media { kind: self.kind.name(), shortened: self.short_source(), what }))
         };
+        if self.source.is_empty() && !self.is_elsewhere() {
+            let (kind, shortened) = (self.kind.name(), "part".into());
+            return Err(ErrorKind::Media { kind, shortened, what: "has an empty source".into() }.into());
+        }
         let base64 = match &self.form {
             Form::InputAudio(_) | Form::Bare(BASE64) => Some(self.source.as_str()),
             _ if !self.source.starts_with("data:") => None,
@@ -232,6 +238,9 @@ impl Media {
             },
         };
         if let Some(base64) = base64 {
+            if base64.is_empty() {
+                return wrong("has no data".into());
+            }
             let invalid = base64.split(',').find_map(|frame| undecodable(frame).err());
             return invalid.map_or(Ok(()), |error| wrong(format!("is not valid base64: {error}")));
         }
@@ -278,16 +287,22 @@ impl Media {
                 _ => return Err(lacks("\"input_audio\" that is {\"data\": \"…\", \"format\": \"…\"}")),
             },
         };
-        if let Some(key) = [media.name(), media.url_key()].into_iter().find(|key| is_given(&entries, key)) {
+        let mut keys = [media.name(), media.url_key()].into_iter().chain(SOURCES);
+        if let Some(key) = keys.find(|key| is_given(&entries, key)) {
             return Err(format!("a content part of type {kind:?} has a second source under {key:?}; keep one of them"));
         }
         Ok(Self { kind: media, source, form, others: entries })
     }
 
-    /// As servers with OpenAI's API take it, except that bare base64 data stays: it does not say what it is.
+    /// As servers with OpenAI's API take it, except that bare base64 data stays if it does not tell what it is.
     pub(super) fn for_server(self) -> Self {
-        match self.form {
-            Form::Bare(key) if key != BASE64 => self.to_url(),
+        match (&self.form, media_type(self.kind, &self.source)) {
+            (Form::Bare(BASE64), None) => self,
+            (Form::Bare(BASE64), Some(media_type)) => {
+                let source = format!("data:{media_type};base64,{}", self.source);
+                Self { source, ..self.to_url() }
+            }
+            (Form::Bare(_), _) => self.to_url(),
             _ => self,
         }
     }
@@ -315,6 +330,22 @@ impl Media {
         }
         self.others.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
     }
+}
+
+/// The type of an image by its first bytes, which are the same in base64 whatever follows.
+fn media_type(kind: MediaKind, base64: &str) -> Option<&'static str> {
+    let types =
+        [("iVBORw0KGgo", "image/png"), ("/9j/", "image/jpeg"), ("R0lGOD", "image/gif"), ("UklGR", "image/webp")];
+    let is_of = |(begin, _): &(&str, &str)| kind == MediaKind::Image && base64.starts_with(begin);
+    types.into_iter().find(is_of).map(|(_, media_type)| media_type)
+}
+
+/// The key under which a text part has a medium.
+pub(super) fn medium_in_text(entries: &Others) -> Option<&'static str> {
+    let is_medium =
+        |value: &serde_json::Value| value.is_object() || value.as_str().is_some_and(|text| !text.is_empty());
+    let mut keys = MediaKind::ALL.into_iter().flat_map(|kind| [kind.name(), kind.url_key()]);
+    keys.find(|key| entries.get(*key).is_some_and(is_medium))
 }
 
 /// The error for Anthropic's form of a source, which would be lost.

@@ -12,6 +12,7 @@
 
 mod chat;
 mod chat_message;
+mod check_media;
 mod content;
 mod entry;
 mod from;

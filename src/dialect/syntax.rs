@@ -78,8 +78,7 @@ fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
 }
 
 fn at_path(path: &serde_path_to_error::Path, kind: ErrorKind) -> Error {
-    let error = Error::from(kind);
-    if path.iter().next().is_none() { error } else { error.at(wording::key_path(path)) }
+    wording::at_path(kind.into(), path)
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

@@ -62,9 +62,11 @@ fn wrong<'a, T: Deserialize<'a>>(value: &'a RawValue, key: &str) -> Error {
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
         Ok(_) => Error::from(ErrorKind::Invalid("the value does not have the expected form".into())).at(key),
         Err(error) => {
-            let path = wording::key_path(error.path());
-            let separator = if path.starts_with(['[', '.']) { "" } else { "." };
-            let place = if path == "." { key.to_owned() } else { format!("{key}{separator}{path}") };
+            let place = match wording::key_path(error.path()) {
+                None => key.to_owned(),
+                Some(path) if path.starts_with('[') => format!("{key}{path}"),
+                Some(path) => format!("{key}.{path}"),
+            };
             Error::from(wording::in_value(error.inner())).at(place)
         }
     }

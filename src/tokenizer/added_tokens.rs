@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result};
 use crate::tokenizer::model_vocabulary::{LARGEST_ID, Vocabulary};
 use crate::tokenizer::named_tokens::{ADDED_TOKENS_DECODER, NamedTokens};
 use crate::tokenizer::{AddedToken, TokenId};
@@ -45,7 +45,7 @@ impl<'v> AddedTokens<'v> {
             .filter(|listed| !listed.is_null());
         let listed: Vec<AddedToken> = match listed {
             Some(listed) => serde_path_to_error::deserialize(listed)
-                .map_err(|error| Error::from(wording::in_file(error.inner())).at(wording::key_path(error.path())))
+                .map_err(|error| wording::at_path(wording::in_file(error.inner()).into(), error.path()))
                 .at("tokenizer.json: added_tokens")?,
             None => Vec::new(),
         };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, without_bom};
 use crate::tokenizer::added_tokens::{ADDED_TOKENS, AddedTokens};
 use crate::tokenizer::model_vocabulary::{LARGEST_ID, Vocabulary};
@@ -180,9 +180,7 @@ pub(crate) fn parse_json<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T
         return Ok(value);
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let what = Error::from(wording::in_file(error.inner()));
-        if error.path().iter().next().is_none() { what } else { what.at(wording::key_path(error.path())) }
-    });
+    let value = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| wording::at_path(wording::in_file(error.inner()).into(), error.path()));
     value.and_then(|value| Ok(json.end().map(|()| value).map_err(|error| wording::in_file(&error))?))
 }

@@ -18,10 +18,11 @@ impl AnswerStops {
         [text, whole, shown].into_iter().flat_map(spelled).flatten()
     }
 
-    /// Whether the space before this text is the decoder's, and not the first token's.
+    /// Whether the first space of this text is the decoder's, and not the first token's.
     fn puts_space(&self, ids: &[TokenId], text: &str) -> bool {
+        let spaces = |text: &str| text.len() - text.trim_start_matches(' ').len();
         let decoded = || self.tokenizer.decode(ids, false);
-        text.starts_with(' ') && decoded().is_ok_and(|decoded| !decoded.starts_with(' '))
+        text.starts_with(' ') && decoded().is_ok_and(|decoded| spaces(&decoded) < spaces(text))
     }
 
     /// The text of the last tokens, if they end within a character.
@@ -35,5 +36,34 @@ impl AnswerStops {
             }
         }
         String::from_utf8_lossy(&bytes[shown..]).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::builder::{BuilderOptions, PromptBuilder};
+    use crate::dialect::Model;
+    use crate::tokenizer::Tokenizer;
+    use crate::trim::{AnswerTrimmer, TrimOptions};
+
+    #[test]
+    fn a_decoder_leaves_out_one_space_and_no_more() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vocabularies/sentencepiece-bpe");
+        let tokenizer = Arc::new(Tokenizer::load(folder).expect("it is a vocabulary"));
+        let builder = PromptBuilder::new(&Model::default(), tokenizer, &BuilderOptions::default()).expect("it fits");
+        let trimmer = AnswerTrimmer::new(&builder, TrimOptions::default()).expect("it has no stops");
+        for (ids, text, expected) in [
+            (&[265, 519, 302, 282][..], " am here", &[" am here", "am here"][..]),
+            (&[504, 265, 519, 302, 282], "  am here", &["  am here", " am here"]),
+            (&[504, 504, 265, 519], "   am", &["   am", "  am"]),
+        ] {
+            let mut found: Vec<&str> = trimmer.spellings(ids, text).collect();
+            found.dedup();
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found, expected, "{ids:?}");
+        }
     }
 }

@@ -225,7 +225,7 @@ fn from_value<T: serde::de::DeserializeOwned>(value: &Value, key_path: &str) -> 
     let json = serde_json::to_string(value).expect("what was read from a file is JSON");
     let mut json = serde_json::Deserializer::from_str(&json);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let below = error.path().iter().next().map(|_| format!(".{}", wording::key_path(error.path())));
+        let below = wording::key_path(error.path()).map(|path| format!(".{path}"));
         Error::from(wording::in_value(error.inner())).at(format_args!("{key_path}{}", below.unwrap_or_default()))
     })
 }
