@@ -82,7 +82,7 @@ impl ScoredAnswer {
     /// The text of the answer; none if it is an error, or if the engine gave up.
     pub fn text(&self) -> Option<&str> {
         let reason = self.finish_reason.as_ref().and_then(Json::as_str);
-        self.text.as_deref().filter(|_| !reason.is_some_and(gave_up))
+        self.text.as_deref().filter(|_| self.error.is_none() && !reason.is_some_and(gave_up))
     }
 
     /// Whether the line already has the keys that scoring adds, `found` and `correct`.

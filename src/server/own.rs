@@ -20,9 +20,13 @@ struct Reported {
 }
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let engine = keys
-        .get_own("engine")
-        .unwrap_or(Reported { finish_reason: keys.get("finish_reason")?, stop_reason: keys.get("stop_reason")? });
+    let stop = keys.get_own("stop");
+    let engine = match keys.get_own("engine") {
+        Some(engine) => engine,
+        // The reason is metatok's own, which found the stop.
+        None if stop.is_some() => Reported { finish_reason: None, stop_reason: None },
+        None => Reported { finish_reason: keys.get("finish_reason")?, stop_reason: keys.get("stop_reason")? },
+    };
     let message = keys.raw("message").filter(|message| message.get().starts_with('{'));
     // Other programs have a truth value under this name.
     let truncated = keys.raw("truncated").filter(|truncated| truncated.get().starts_with('{'));
@@ -34,7 +38,7 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         message: message.map(Cow::Borrowed),
         finish_reason: engine.finish_reason,
         stop_reason: engine.stop_reason,
-        stop: keys.get_own("stop"),
+        stop,
         tail: keys.get_own("tail").filter(|_| keys.has("token_ids")).unwrap_or_default(),
         error: keys.raw("error"),
         ..keys.answer()?

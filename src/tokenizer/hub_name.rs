@@ -33,7 +33,12 @@ pub(crate) fn split_revision(name: &str) -> Result<(&str, &str)> {
 pub(crate) fn split_dataset_file(url: &str) -> Result<(&str, &str)> {
     let parts = url.strip_prefix("hf://datasets/").and_then(|rest| {
         let (org, more) = rest.split_once('/')?;
-        let slash = org.len() + 1 + more.find('/')?;
+        // The names of pull requests and of converted Parquet have slashes: `refs/pr/1`, `refs/convert/parquet`.
+        let is_ref = more.split_once("@refs/").is_some_and(|(name, name_of_ref)| {
+            !name.contains('/') && ["pr/", "convert/"].iter().any(|kind| name_of_ref.starts_with(kind))
+        });
+        let (end, _) = more.match_indices('/').nth(if is_ref { 2 } else { 0 })?;
+        let slash = org.len() + 1 + end;
         Some((&rest[..slash], &rest[slash + 1..])).filter(|(name, _)| looks_like_a_repository(name))
     });
     match parts {
@@ -84,6 +89,17 @@ mod tests {
             ("x\0", false),
         ] {
             assert_eq!(split_dataset_file(&format!("hf://datasets/a/b/{file}")).is_ok(), is_one, "{file}");
+        }
+        for (url, expected) in [
+            ("a/b/x/y", ("a/b", "x/y")),
+            ("a/b@v1/x/y", ("a/b@v1", "x/y")),
+            ("a/b@refs/pr/1/x", ("a/b@refs/pr/1", "x")),
+            ("a/b@refs/convert/parquet/c/train/0.parquet", ("a/b@refs/convert/parquet", "c/train/0.parquet")),
+            ("a/b@refs/x", ("a/b@refs", "x")),
+            ("a/b/x@refs/pr/1", ("a/b", "x@refs/pr/1")),
+        ] {
+            let found = split_dataset_file(&format!("hf://datasets/{url}")).expect("it is a file");
+            assert_eq!(found, expected, "{url}");
         }
         for name in ["../b", "a/..", ".a/b", "a/b c", "a", "", "a/b/"] {
             assert!(split_dataset_file(&format!("hf://datasets/{name}/x")).is_err() || name == "a/b/", "{name}");

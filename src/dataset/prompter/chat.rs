@@ -69,6 +69,12 @@ impl Task {
             Some(Value::List(list)) => Some((column.to_owned(), list.len())),
             _ => None,
         };
+        // A list of messages is the whole chat.
+        let is_message = |value: &Value| matches!(value, Value::Dict(_));
+        let is_chat = |column: &&str| matches!(row.get(column), Some(Value::List(list)) if list.iter().any(is_message));
+        if columns.iter().any(is_chat) {
+            return None;
+        }
         let lengths: Vec<(String, usize)> = columns.into_iter().filter_map(length).collect();
         if lengths.iter().all(|(_, length)| *length == lengths[0].1) {
             return None;

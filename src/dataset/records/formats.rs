@@ -55,7 +55,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Rejected if keys.has("non_preferred_output") && !keys.has("rejected") => {
             preference(keys, "non_preferred_output", reads_for)
         }
-        InputFormat::Chosen if keys.has("rejected_response") && !keys.has("chosen") => answered_twice(keys, false),
+        InputFormat::Chosen if is_answered_twice(keys) => answered_twice(keys, false),
         InputFormat::Rejected if keys.has("rejected_response") && !keys.has("rejected") => answered_twice(keys, true),
         InputFormat::Chosen if !keys.has("chosen") => answered(keys, "chosen_messages", Some("rejected_messages")),
         InputFormat::Rejected if !keys.has("rejected") => answered(keys, "rejected_messages", Some("chosen_messages")),
@@ -64,7 +64,10 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
     }?;
     let max_out_len = keys.raw("max_out_len").map_or(Ok(None), MaxOutLen::of_json)?;
     let mut record = Record { id, max_out_len, tools: tools.or(record.tools), ..record };
-    let is_chat = matches!(format, InputFormat::Messages | InputFormat::Sharegpt);
+    let is_chat = matches!(
+        format,
+        InputFormat::Messages | InputFormat::Sharegpt | InputFormat::Alpaca | InputFormat::QueryResponse
+    );
     for kind in MediaKind::ALL {
         give_sources(&mut record.conversation, kind, keys, is_chat)?;
     }
@@ -73,14 +76,25 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
 
 /// Gives the media of a kind their sources, which are listed beside the messages.
 fn give_sources(conversation: &mut Conversation, kind: MediaKind, keys: &Keys<'_>, is_chat: bool) -> Result<()> {
+    let one = keys.raw(kind.name()).filter(|_| is_chat).and_then(|raw| serde_json::from_str(raw).ok());
+    if let Some(Value::Object(object)) = &one
+        && object.get("bytes").is_some_and(|bytes| !bytes.is_null())
+    {
+        let what = format!("{:?} must be a path or a URL, but has bytes", kind.name());
+        return Err(ErrorKind::Conversation(what).into());
+    }
     if !keys.is_empty(kind.list_key()) {
+        if !keys.is_empty(kind.name()) && one.as_ref().is_some_and(|one| source_of(one).is_some()) {
+            return Err(refused(&format!("the record has both {:?} and {:?}", kind.name(), kind.list_key()))
+                .with_way_out("list all sources in one of them"));
+        }
         let sources: Vec<Value> = keys.get(kind.list_key())?.unwrap_or_default();
         return conversation.give_sources(kind, kind.list_key(), &sources);
     }
     // One source, as in LLaVA's data. Beside other things than chats, or as another object, it may be anything.
-    let sources = match keys.raw(kind.name()).filter(|_| is_chat).map(serde_json::from_str) {
-        Some(Ok(Value::Array(sources))) => sources,
-        Some(Ok(source)) if source != "" && source_of(&source).is_some() => vec![source],
+    let sources = match one {
+        Some(Value::Array(sources)) => sources,
+        Some(source) if source != "" && source_of(&source).is_some() => vec![source],
         _ => Vec::new(),
     };
     match sources.is_empty() || conversation.has_source(kind) {
@@ -170,7 +184,8 @@ fn opens_with(messages: &Conversation, keys: &Keys<'_>) -> bool {
     let Ok(Some(prompt)) = keys.get::<Conversation>("prompt") else { return false };
     match (messages, prompt) {
         (Conversation::Messages(messages), Conversation::Text(prompt)) => {
-            messages.iter().find(|message| message.role == "user").is_some_and(|message| message.content == *prompt)
+            let asked = messages.iter().find(|message| message.role == "user");
+            messages.first().into_iter().chain(asked).any(|message| message.content == *prompt)
         }
         (Conversation::Messages(messages), Conversation::Messages(prompt)) => messages.starts_with(&prompt),
         (one, other) => *one == other,
@@ -301,7 +316,10 @@ fn answered<'a>(keys: &Keys<'_>, answer: &str, other: Option<&str>) -> Result<Re
             Ok(Record { completion_messages, ..with_system(messages, keys)? })
         }
         (Some(prompt), None) => with_system(prompt, keys),
-        (None, Some(answers)) => without_prompt(answers, other()?, keys, answer),
+        (None, Some(answers)) => match with_question(answers, keys)? {
+            Ok(record) => Ok(record),
+            Err(answers) => without_prompt(answers, other()?, keys, answer),
+        },
         _ => Err(refused(&format!("\"prompt\" and {answer:?} must be two texts or two lists of messages"))),
     }
 }
@@ -326,6 +344,23 @@ fn answered_by_one<'a>(keys: &Keys<'_>, answer: &str) -> Result<Option<Record<'a
         }
         _ => Ok(None),
     }
+}
+
+/// A question under another key, and its answer, as in LLaMA-Factory's preference data; the answer itself if there is none.
+fn with_question<'a>(answer: Conversation, keys: &Keys<'_>) -> Result<std::result::Result<Record<'a>, Conversation>> {
+    let questions: [&[&str]; 4] = [&["instruction", "input"], &["query"], &["question"], &["input"]];
+    let Some(columns) = questions.into_iter().find(|columns| keys.begins(columns[0], '"')) else {
+        return Ok(Err(answer));
+    };
+    let answers = match answer {
+        Conversation::Text(text) => vec![ChatMessage::new("assistant", text)],
+        Conversation::Messages(answers) if answers.iter().all(|message| message.role == "assistant") => answers,
+        answer => return Ok(Err(answer)),
+    };
+    let record = alpaca(keys, columns, "")?;
+    let completion_messages = Some(answers.len());
+    let conversation = record.conversation.join(Conversation::Messages(answers))?;
+    Ok(Ok(Record { conversation, completion_messages, ..record }))
 }
 
 /// An answer without a key for its prompt, which is what both answers of the pair begin with, as in TRL's data.
@@ -365,13 +400,20 @@ fn without_prompt<'a>(
     Err(refused(&what))
 }
 
+/// Whether the chosen answer of a record is that of its own conversation.
+fn is_answered_twice(keys: &Keys<'_>) -> bool {
+    let has_rejected = keys.has("rejected_response") || keys.has("rejected_messages");
+    has_rejected && !keys.has("chosen") && !keys.has("chosen_messages")
+}
+
 /// A conversation with its answer, beside which is one that was rejected, as in ms-swift.
 fn answered_twice<'a>(keys: &Keys<'a>, takes_rejected: bool) -> Result<Record<'a>> {
-    let lacks = || refused("\"rejected_response\" needs \"messages\" with a question, or \"query\"");
-    let mut record = match (keys.has("messages"), keys.has("query") || keys.has("question")) {
-        (true, _) => messages(keys)?,
-        (false, true) => query_response(keys)?,
-        (false, false) => return Err(lacks()),
+    let lacks = || refused("a rejected answer needs \"messages\" with a question, \"query\" or \"instruction\"");
+    let mut record = match () {
+        () if keys.has("messages") => messages(keys)?,
+        () if keys.has("query") || keys.has("question") => query_response(keys)?,
+        () if keys.has("instruction") => alpaca(keys, &["instruction", "input"], "output")?,
+        () => return Err(lacks()),
     };
     let Conversation::Messages(messages) = &mut record.conversation else { return Err(lacks()) };
     let asked = messages.iter().rposition(|message| message.role == "user").ok_or_else(lacks)? + 1;

@@ -63,7 +63,7 @@ const FORMATS: [(InputFormat, &str, &[&str], &str); 12] = [
     (
         InputFormat::Chosen,
         "chosen",
-        &["chosen", "preferred_output", "chosen_messages", "rejected_response"],
+        &["chosen", "preferred_output", "chosen_messages", "rejected_messages", "rejected_response"],
         "\"chosen\" (with \"prompt\"), \"preferred_output\" (with \"input\"), \"chosen_messages\" or \"rejected_response\" (with \"messages\")",
     ),
     (
@@ -170,6 +170,9 @@ fn is_question_with_response(keys: &Keys<'_>) -> bool {
         || keys.begins("question", '"') && keys.begins("response", '"');
     let more = [
         "article",
+        "audio",
+        "image",
+        "video",
         "choices",
         "context",
         "contexts",
@@ -235,7 +238,7 @@ fn nothing_fits(keys: &Keys<'_>) -> Error {
         "this is one message, but a record must be a whole conversation: {\"messages\": [ … ]}".into()
     } else if let Some(key) = whole_question(keys) {
         way_out![
-            format!("if {key:?} is the whole question, use "),
+            format!("if {key:?} is the whole question, with its answer in \"response\", use "),
             Setting::INPUT_FORMAT.set_to("query-response"),
             "; with ",
             Setting::DATASET,

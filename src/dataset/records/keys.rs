@@ -211,7 +211,8 @@ impl<'a> Keys<'a> {
     /// A key, known or not, whose value lists objects, as in a file that is one object with its records in a list.
     pub(crate) fn list_of_objects(&self) -> Option<String> {
         let all: BTreeMap<String, &RawValue> = serde_json::from_str(self.object).unwrap_or_default();
-        all.into_iter().find(|(_, value)| begins_with_object(value.get())).map(|(key, _)| key)
+        let lists = |value: &RawValue| begins_with_object(value.get()) && !value.get().contains("\"role\"");
+        all.into_iter().find(|(_, value)| lists(value)).map(|(key, _)| key)
     }
 
     /// The keys that it has, for an error: known or not, quoted, and which of them are null.

@@ -31,7 +31,8 @@ pub(super) fn fill(server: &Server, url: &str, size: Option<u64>, blob: &Blob) -
     }
     // Where there are no locks, each process has its own file.
     let own = if lock.is_some() { String::new() } else { format!(".{}", std::process::id()) };
-    let partial = with_suffix(&blob.path, &format!("{own}.incomplete"));
+    // Not that of `huggingface_hub`, whose parts may have holes.
+    let partial = with_suffix(&blob.path, &format!("{own}.metatok.incomplete"));
     Download::open(server, url, size, &partial)?.finish()?;
     of_cache(fs::rename(&partial, &blob.path), &blob.path)?;
     Ok(())

@@ -146,7 +146,7 @@ pub(super) fn checked_name(name: &str, header: &str, url: &str) -> Result<String
 }
 
 fn is_name(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+=~".contains(&byte))
         && name.bytes().any(|byte| byte != b'.')
 }
 

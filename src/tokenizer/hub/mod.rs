@@ -69,7 +69,9 @@ impl Hub {
     fn of(name: &str, kind: Kind) -> Result<Self> {
         let (id, revision) = split_revision(name)?;
         let home = HubHome::from_env()?;
-        let access = match OFFLINE.into_iter().find(|name| flag(name)) {
+        // The first one that is set counts, as for Python's `huggingface_hub`.
+        let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let access = match OFFLINE.into_iter().find(is_set).filter(|name| flag(name)) {
             Some(variable) => Access::Forbidden(variable),
             None => Access::Online(Box::new(Server::from_env(&home.token)?)),
         };

@@ -241,8 +241,9 @@ fn etag(response: &Response<Body>) -> Option<&str> {
 fn target(from: &Uri, location: &str) -> Option<Uri> {
     let (scheme, authority) = (from.scheme_str()?, from.authority()?);
     let path = from.path();
+    let is_http = |scheme: &str| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     let absolute = match location.split_once(':') {
-        Some(("http" | "https", _)) => location.to_owned(),
+        Some((scheme, _)) if is_http(scheme) => location.to_owned(),
         _ if location.starts_with("//") => format!("{scheme}:{location}"),
         _ if location.starts_with('/') => format!("{scheme}://{authority}{location}"),
         _ if location.starts_with('?') => format!("{scheme}://{authority}{path}{location}"),
@@ -275,6 +276,7 @@ mod tests {
         let from: Uri = "http://hub:8000/a/b?c".parse().expect("it is an address");
         for (location, expected) in [
             ("https://cdn/x?y#z", Some("https://cdn/x?y")),
+            ("HTTP://cdn/x", Some("http://cdn/x")),
             ("//cdn/x", Some("http://cdn/x")),
             ("/x/y?z", Some("http://hub:8000/x/y?z")),
             ("?d", Some("http://hub:8000/a/b?d")),
