@@ -98,8 +98,8 @@ mod tests {
             ("a/b@refs/x", ("a/b@refs", "x")),
             ("a/b/x@refs/pr/1", ("a/b", "x@refs/pr/1")),
         ] {
-            let found = split_dataset_file(&format!("hf://datasets/{url}")).expect("it is a file");
-            assert_eq!(found, expected, "{url}");
+            let url = format!("hf://datasets/{url}");
+            assert_eq!(split_dataset_file(&url).expect("it is a file"), expected, "{url}");
         }
         for name in ["../b", "a/..", ".a/b", "a/b c", "a", "", "a/b/"] {
             assert!(split_dataset_file(&format!("hf://datasets/{name}/x")).is_err() || name == "a/b/", "{name}");

@@ -208,7 +208,7 @@ fn snapshot(home: &Path, commit: &str, file: &str) -> PathBuf {
 /// What came of the file before, from another run.
 fn part(home: &Path, bytes: &[u8]) {
     fs::create_dir_all(folder(home).join("blobs")).expect("it can be made");
-    fs::write(folder(home).join("blobs/etag.incomplete"), bytes).expect("it can be written");
+    fs::write(folder(home).join("blobs/etag.metatok.incomplete"), bytes).expect("it can be written");
 }
 
 struct Mode {
@@ -430,7 +430,7 @@ fn whole_or_an_error() {
                     None => {
                         assert_eq!((&*stderr, output.status.code()), ("", Some(0)), "{about}");
                         assert!(fs::read(&path).expect(about) == content(), "{about}");
-                        assert!(!folder(home.path()).join("blobs/etag.incomplete").exists(), "{about}");
+                        assert!(!folder(home.path()).join("blobs/etag.metatok.incomplete").exists(), "{about}");
                     }
                     Some(error) => {
                         assert!(stderr.contains(error) && stderr.contains("; "), "{about}: {stderr}");
