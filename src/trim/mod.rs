@@ -161,7 +161,7 @@ impl AnswerTrimmer {
         let problems = match self.options.validate {
             true => {
                 let text = trimmer.clone().include_stop(false).skip_special_tokens(true).complete(ids)?.text;
-                self.problems(answer, completion.stop.as_ref()).of_ids(ids, end, &text)
+                self.problems(answer, named.as_deref(), completion.stop.as_ref()).of_ids(ids, end, &text)
             }
             false => Vec::new(),
         };
@@ -187,7 +187,10 @@ impl AnswerTrimmer {
             }
             Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
         });
-        let problems = if self.options.validate { self.problems(answer, stop.as_ref()).of_text() } else { Vec::new() };
+        let problems = match self.options.validate {
+            true => self.problems(answer, named.as_deref(), stop.as_ref()).of_text(),
+            false => Vec::new(),
+        };
         Ok(TrimmedAnswer { explain, problems, ..TrimmedAnswer::of_text(kept.to_owned(), stop) })
     }
 
@@ -212,9 +215,18 @@ impl AnswerTrimmer {
         Ok(Some(stops))
     }
 
-    fn problems<'p>(&'p self, answer: &'p EngineAnswer<'_>, stop: Option<&'p Stop>) -> Problems<'p> {
+    fn problems<'p>(
+        &'p self,
+        answer: &'p EngineAnswer<'_>,
+        named: Option<&'p NamedStops>,
+        stop: Option<&'p Stop>,
+    ) -> Problems<'p> {
         let setting = (self.setting_name)(&Setting::STOP_TOKEN_IDS);
-        Problems::new(&self.stops, answer, stop, setting)
+        let problems = Problems::new(&self.stops, answer, stop, setting);
+        match named {
+            Some(NamedStops { trimmer, texts }) => problems.with_named(texts, trimmer.criteria()),
+            None => problems,
+        }
     }
 
     fn explain_ids(&self, ids: &[TokenId], end: CompletionEnd, stop: Option<&Stop>) -> String {

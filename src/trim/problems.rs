@@ -4,15 +4,18 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::server::{EngineAnswer, calls_tools};
-use crate::stop::{CompletionEnd, Stop};
+use crate::stop::{CompletionEnd, Stop, StopCriteria};
 use crate::tokenizer::TokenId;
 use crate::trim::line::Problem;
-use crate::trim::stops::AnswerStops;
+use crate::trim::stops::{AnswerStops, TextStops};
 
 /// Collects the problems of one answer.
 pub(super) struct Problems<'p> {
     stops: &'p AnswerStops,
     answer: &'p EngineAnswer<'p>,
+    texts: &'p TextStops,
+    /// The stops with one that only the engine names, if there is one.
+    named: Option<&'p StopCriteria>,
     /// The stop at which it ends.
     stop: Option<&'p Stop>,
     /// The name of the setting for more stops.
@@ -27,7 +30,13 @@ impl<'p> Problems<'p> {
         stop: Option<&'p Stop>,
         setting: String,
     ) -> Self {
-        Self { stops, answer, stop, setting, found: Vec::new() }
+        Self { stops, answer, texts: &stops.texts, named: None, stop, setting, found: Vec::new() }
+    }
+
+    /// Looks for these stops in place of those that are known, because the engine names another one.
+    pub(super) fn with_named(mut self, texts: &'p TextStops, criteria: &'p StopCriteria) -> Self {
+        (self.texts, self.named) = (texts, Some(criteria));
+        self
     }
 
     /// The problems of an answer with only text.
@@ -67,10 +76,9 @@ impl<'p> Problems<'p> {
 
     /// `decoded` is what the ids are without control tokens.
     fn stop_in_text(&mut self, is_split: bool, decoded: &str) {
-        let texts = &self.stops.texts;
         let Some(text) = &self.answer.text else { return };
-        let (trimmed, found) = texts.matcher.trim(text);
-        match (self.stops.stop_in_text(texts, None, found), self.stop) {
+        let (trimmed, found) = self.texts.matcher.trim(text);
+        match (self.stops.stop_in_text(self.texts, self.named, found), self.stop) {
             (None, _) => {}
             (Some(Stop::Token { token: Some(token), .. }), Some(_))
                 if self.answer.stop_is_optional && text[trimmed.len()..] == token => {}
@@ -97,7 +105,7 @@ impl<'p> Problems<'p> {
     /// The engine's text must be what its ids decode to, the content of a chat's message a part of it.
     fn text_differs(&mut self, ids: &[TokenId], end: CompletionEnd, decoded: &str) {
         let Some(text) = &self.answer.text else { return };
-        let trimmed = self.stops.texts.matcher.trim(text).0;
+        let trimmed = self.texts.matcher.trim(text).0;
         let is_same = |ids: &[TokenId], decoded: &str| {
             self.stops.spellings(ids, decoded).any(|spelling| spelling == trimmed || spelling == text)
         };
