@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::without_bom;
 use crate::wording;
 
@@ -56,7 +56,7 @@ pub(crate) fn parse_file<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Resul
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json)
-        .map_err(|error| at_path(error.path(), wording::in_file(error.inner())))?;
+        .map_err(|error| wording::at_path(wording::in_file(error.inner()).into(), error.path()))?;
     json.end().map_err(|error| wording::in_file(&error))?;
     Ok(value)
 }
@@ -74,11 +74,7 @@ fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     };
     let toml = toml::Deserializer::parse(text).map_err(|error| ErrorKind::Parse(describe(&error)))?;
     serde_path_to_error::deserialize(toml)
-        .map_err(|error| at_path(error.path(), ErrorKind::Invalid(describe(error.inner()))))
-}
-
-fn at_path(path: &serde_path_to_error::Path, kind: ErrorKind) -> Error {
-    wording::at_path(kind.into(), path)
+        .map_err(|error| wording::at_path(ErrorKind::Invalid(describe(error.inner())).into(), error.path()))
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

@@ -24,7 +24,11 @@ pub(super) struct Room {
 impl Room {
     /// The budget of a prompt whose row says how many tokens its answer may have.
     pub(super) fn of_prompt(&self, max_out_len: Option<u64>) -> ContextBudget {
-        self.of_prompt.of_answer(max_out_len.map(|said| said.max(self.reserved as u64)))
+        self.of_prompt.of_answer(self.at_least_reserved(max_out_len))
+    }
+
+    fn at_least_reserved(&self, max_out_len: Option<u64>) -> Option<u64> {
+        max_out_len.map(|said| said.max(self.reserved as u64))
     }
 
     /// How many tokens a prompt and its answer may have together.
@@ -34,7 +38,7 @@ impl Room {
 
     /// The budget of a turn after the model's own answers.
     pub(super) fn of_turn(&self, max_out_len: Option<u64>) -> ContextBudget {
-        self.of_turn.of_answer(max_out_len.map(|said| said.max(self.reserved as u64)))
+        self.of_turn.of_answer(self.at_least_reserved(max_out_len))
     }
 }
 

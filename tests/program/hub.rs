@@ -33,6 +33,16 @@ pub(crate) fn tests() -> Tests {
     ]
 }
 
+/// The program with this server for its Hub, and the cache and everything else of it in this folder.
+pub(crate) fn of_hub(address: &str, home: &Path) -> Command {
+    let mut command = Command::new(METATOK);
+    command.env("HF_ENDPOINT", format!("http://{address}")).env("HF_HOME", home);
+    for name in ["HF_TOKEN", "HF_HUB_OFFLINE", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"] {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// What the server calls its only commit.
 const COMMIT: &str = "0123456789abcdef";
 
@@ -91,15 +101,9 @@ impl Server {
     }
 
     fn build_with(&self, args: &[&str], home: &Path, variables: &[(&str, &str)]) -> Output {
-        Command::new(METATOK)
+        of_hub(&self.address, home)
             .args(["build", "-q"])
             .args(args)
-            .env("HF_ENDPOINT", format!("http://{}", self.address))
-            .env("HF_HOME", home)
-            .env_remove("HF_TOKEN")
-            .env_remove("HF_HUB_OFFLINE")
-            .env_remove("HF_HUB_CACHE")
-            .env_remove("HUGGINGFACE_HUB_CACHE")
             .envs(variables.iter().copied())
             .output()
             .expect("the program runs")

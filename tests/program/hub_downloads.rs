@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::{Arc, Mutex};
 
 use crate::harness::{Tests, tests};
-use crate::program::METATOK;
+use crate::hub::of_hub;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -131,15 +131,10 @@ impl Server {
         let dataset = home.join("d.toml");
         fs::write(&dataset, r#"infer_cfg = { prompt_template = { template = "{q}" } }"#).expect("it can be written");
         let args = ["build", "-q", "--limit", "1", "--format", "messages", "-d"];
-        Command::new(METATOK)
+        of_hub(&self.address, home)
             .args(args)
             .args([dataset, format!("hf://datasets/org/rows/{file}").into()])
-            .env("HF_ENDPOINT", format!("http://{}", self.address))
-            .env("HF_HOME", home)
             .env("HF_TOKEN", "hf_secret")
-            .env_remove("HF_HUB_OFFLINE")
-            .env_remove("HF_HUB_CACHE")
-            .env_remove("HUGGINGFACE_HUB_CACHE")
             .envs(variables.iter().copied())
             .output()
             .expect("the program runs")

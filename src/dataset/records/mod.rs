@@ -10,7 +10,9 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod answered;
 mod companions;
+mod conversations;
 mod formats;
 mod input_format;
 mod keys;
