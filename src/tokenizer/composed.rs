@@ -25,7 +25,7 @@ fn is_inert(c: char) -> bool {
 
 /// Whether the text is certainly composed. If not, only normalizing can tell.
 pub(crate) fn is_composed(text: &str) -> bool {
-    if text.is_ascii() || is_plain(text.as_bytes()) {
+    if text.is_ascii() || pulp::Arch::new().dispatch(Plain(text.as_bytes())) {
         return true;
     }
     // In UTF-8 these bytes, and no others, begin the characters from U+0300 on, where combining characters begin.
@@ -41,8 +41,21 @@ pub(crate) fn is_composed(text: &str) -> bool {
     true
 }
 
+/// A text of which [`is_plain`] is asked with what the processor has.
+struct Plain<'a>(&'a [u8]);
+
+impl pulp::NullaryFnOnce for Plain<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        is_plain(self.0)
+    }
+}
+
 /// Whether a text has none of the characters that may compose, nor of others that begin with the same bytes: text of
 /// Latin, Cyrillic, Chinese, Japanese and Korean has hardly any. Looks at many bytes at once.
+#[inline(always)]
 fn is_plain(text: &[u8]) -> bool {
     let (second, third) = (text.get(1..).unwrap_or_default(), text.get(2..).unwrap_or_default());
     let triples = text.iter().zip(second).zip(third);

@@ -64,16 +64,16 @@ impl Classes {
     pub(super) fn of(simd: impl Simd, bytes: &[u8; SIZE], len: usize, told: Told, is_wide: bool) -> Self {
         let mut classes = Self::default();
         let bytes = simd.load(bytes);
-        let letters = simd.is_between(simd.or(bytes, simd.splat(0x20)), b'a', b'z');
+        let letters = simd.is_between(simd.with(bytes, 0x20), b'a', b'z');
         let digits = simd.is_between(bytes, b'0', b'9');
         let spaces = simd.is(bytes, b' ');
-        let white = simd.or(spaces, simd.is_between(bytes, b'\t', b'\r'));
-        let mut known = simd.or(simd.or(letters, digits), white);
+        let white = simd.either(spaces, simd.is_between(bytes, b'\t', b'\r'));
+        let mut known = simd.either(simd.either(letters, digits), white);
         classes.letters = simd.bits(letters);
         classes.digits = simd.bits(digits);
         classes.spaces = simd.bits(spaces);
         classes.white = simd.bits(white);
-        classes.line_ends = simd.bits(simd.or(simd.is(bytes, b'\n'), simd.is(bytes, b'\r')));
+        classes.line_ends = simd.bits(simd.either(simd.is(bytes, b'\n'), simd.is(bytes, b'\r')));
         classes.apostrophes = simd.bits(simd.is(bytes, b'\''));
         if told.case {
             classes.capitals = simd.bits(simd.is_between(bytes, b'A', b'Z'));
@@ -81,9 +81,9 @@ impl Classes {
         }
         if is_wide {
             // As numbers with a sign, bytes of other characters are below zero.
-            known = simd.or(known, bytes);
+            known = simd.either(known, simd.is_below_zero(bytes));
             classes.inner = simd.bits(simd.is_below(bytes, 0xC0));
-            classes.leads = simd.bits(bytes) & !classes.inner;
+            classes.leads = simd.bits(simd.is_below_zero(bytes)) & !classes.inner;
             let of_three = if told.scripts || told.han { IDEOGRAPHS } else { LETTERS_OF_THREE };
             classes.letters_of_three = simd.bits(simd.is_between(bytes, of_three[0], of_three[1]));
             if told.case {
@@ -102,7 +102,7 @@ impl Classes {
         }
         let there = u64::MAX >> (SIZE - len);
         if told.scripts {
-            let controls = simd.bits(simd.or(simd.is_between(bytes, 0, 0x1F), simd.is(bytes, 0x7F)));
+            let controls = simd.bits(simd.either(simd.is_between(bytes, 0, 0x1F), simd.is(bytes, 0x7F)));
             classes.unknown = controls & !classes.white & there;
         }
         Self { others: !simd.bits(known) & there, ..classes }
@@ -123,6 +123,9 @@ mod tests {
             let told = Told { case, scripts, han: false, marks: false, wide_digits: false };
             let found = Classes::of(Portable, &bytes, len, told, is_wide);
             if let Some(simd) = pulp::x86::V3::try_new() {
+                prop_assert_eq!(Classes::of(simd, &bytes, len, told, is_wide), found);
+            }
+            if let Some(simd) = pulp::x86::V4::try_new() {
                 prop_assert_eq!(Classes::of(simd, &bytes, len, told, is_wide), found);
             }
         }

@@ -13,14 +13,11 @@ use before::Before;
 use block::Block;
 use classes::Classes;
 use rules::Rules;
-use simd::{Portable, SIZE, Simd};
+use simd::{AT_ONCE, Portable, SIZE, Simd};
 use wide::add_wide;
 
 use crate::tokenizer::bpe::split::pattern::Pattern;
 use crate::tokenizer::bpe::split::variant::Variant;
-
-/// The number of ends that are written at once, whether there are as many or not.
-const AT_ONCE: usize = 8;
 
 /// Buffers for cutting text.
 #[derive(Default)]
@@ -31,15 +28,15 @@ pub(super) struct Blocks {
 
 /// A text to be cut, with what the processor has.
 #[cfg(target_arch = "x86_64")]
-struct Cut<'a> {
+struct Cut<'a, S> {
     blocks: &'a mut Blocks,
-    simd: pulp::x86::V3,
+    simd: S,
     pattern: Pattern,
     text: &'a str,
 }
 
 #[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for Cut<'_> {
+impl<S: Simd> pulp::NullaryFnOnce for Cut<'_, S> {
     type Output = Option<usize>;
 
     #[inline(always)]
@@ -59,6 +56,10 @@ impl Blocks {
     /// Writes them, and returns how many there are.
     #[inline]
     fn cut_by_any(&mut self, pattern: Pattern, text: &str) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V4::try_new() {
+            return simd.vectorize(Cut { blocks: self, simd, pattern, text });
+        }
         #[cfg(target_arch = "x86_64")]
         if let Some(simd) = pulp::x86::V3::try_new() {
             return simd.vectorize(Cut { blocks: self, simd, pattern, text });
@@ -136,15 +137,7 @@ impl Blocks {
             // Where the first piece starts, none ends.
             starts &= !u64::from(at == 0);
             let found = starts.count_ones() as usize;
-            let mut written = count;
-            while starts != 0 {
-                for end in &mut self.ends[written..written + AT_ONCE] {
-                    // A number that is certainly not zero takes one step where the processor has `tzcnt`, not eight.
-                    *end = (at * SIZE) as u32 + (starts | 1 << (SIZE - 1)).trailing_zeros();
-                    starts &= starts.wrapping_sub(1);
-                }
-                written += AT_ONCE;
-            }
+            simd.write_places(starts, (at * SIZE) as u32, &mut self.ends[count..]);
             count += found;
         }
         self.ends[count] = bytes.len() as u32;
