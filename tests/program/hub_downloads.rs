@@ -23,6 +23,9 @@ pub(crate) fn tests() -> Tests {
 /// The commits of the repository, older first.
 const COMMITS: [&str; 2] = ["0123456789abcdef0123456789abcdef01234567", "fedcba9876543210fedcba9876543210fedcba98"];
 
+/// The hash of [`content`].
+const SHA256: &str = "51bcca378950bb85f0a728e768e9bbafac686e5a41e04ac9218e16b58e84767c";
+
 /// A request, and how many of its method there were.
 #[derive(Clone)]
 struct Asked {
@@ -95,6 +98,19 @@ impl Reply {
 fn content() -> Vec<u8> {
     let rows = (0..20_000).map(|row| format!("row {row}\n"));
     format!("q\n{}", rows.collect::<String>()).into_bytes()
+}
+
+/// What a Hub answers that keeps the file on another host, with this ETag.
+fn elsewhere(asked: &Asked, etag: &str) -> Reply {
+    let reply = Reply::of(asked);
+    if asked.host.starts_with("localhost") {
+        return reply.without("X-Repo-Commit").with("ETag", "another");
+    }
+    let elsewhere = asked.host.replace("127.0.0.1", "localhost");
+    let length = content().len().to_string();
+    let reply = Reply { status: 302, body: Vec::new(), ..reply.with("Content-Length", "0") };
+    let reply = reply.with("ETag", "\"of the redirect\"").with("X-Linked-ETag", &format!("\"{etag}\""));
+    reply.with("X-Linked-Size", &length).with("Location", &format!("http://{elsewhere}/cdn"))
 }
 
 /// The whole file, whatever part was asked for.
@@ -201,9 +217,9 @@ fn snapshot(home: &Path, commit: &str, file: &str) -> PathBuf {
 }
 
 /// What came of the file before, from another run.
-fn part(home: &Path, bytes: &[u8]) {
+fn part(home: &Path, etag: &str, bytes: &[u8]) {
     fs::create_dir_all(folder(home).join("blobs")).expect("it can be made");
-    fs::write(folder(home).join("blobs/etag.metatok.incomplete"), bytes).expect("it can be written");
+    fs::write(folder(home).join(format!("blobs/{etag}.metatok.incomplete")), bytes).expect("it can be written");
 }
 
 struct Mode {
@@ -310,19 +326,23 @@ fn modes() -> Vec<Mode> {
         ),
         mode(
             "on another host, which is not sent the token",
-            |asked| {
-                let reply = Reply::of(asked);
-                if asked.host.starts_with("localhost") {
-                    return reply.without("X-Repo-Commit").with("ETag", "another");
-                }
-                let elsewhere = asked.host.replace("127.0.0.1", "localhost");
-                let length = content().len().to_string();
-                let reply = Reply { status: 302, body: Vec::new(), ..reply.with("Content-Length", "0") };
-                let reply = reply.with("ETag", "\"of the redirect\"").with("X-Linked-ETag", "\"etag\"");
-                reply.with("X-Linked-Size", &length).with("Location", &format!("http://{elsewhere}/cdn"))
-            },
+            |asked| elsewhere(asked, "etag"),
             None,
             "HEAD main, GET 0, GET /cdn without the token",
+        ),
+        mode(
+            "of the hash that the hub says",
+            |asked| elsewhere(asked, SHA256),
+            None,
+            "HEAD main, GET 0, GET /cdn without the token",
+        ),
+        mode(
+            "of another hash",
+            |asked| elsewhere(asked, &"0".repeat(64)),
+            Some(
+                "has the SHA-256 51bcca378950bb85f0a728e768e9bbafac686e5a41e04ac9218e16b58e84767c, but the hub says 00000000",
+            ),
+            "HEAD main, GET 0, GET /cdn without the token, GET 0, GET /cdn without the token",
         ),
         mode(
             "renamed",
@@ -415,7 +435,7 @@ fn whole_or_an_error() {
             scope.spawn(move || {
                 let (server, home) = (Server::new(mode.script), tempfile::tempdir().expect("a folder can be made"));
                 if !mode.part.is_empty() {
-                    part(home.path(), &mode.part);
+                    part(home.path(), "etag", &mode.part);
                 }
                 let variables = [("HF_HUB_DOWNLOAD_TIMEOUT", "1"), ("HF_HUB_ETAG_TIMEOUT", "2")];
                 let output = server.build(mode.file, home.path(), &variables);
@@ -439,6 +459,7 @@ fn whole_or_an_error() {
             });
         }
         scope.spawn(an_empty_file);
+        scope.spawn(a_part_of_something_else);
         scope.spawn(a_lock_of_another_process);
     });
 }
@@ -450,6 +471,18 @@ fn an_empty_file() {
     server.build("a.csv", home.path(), &[]);
     assert_eq!(fs::read(snapshot(home.path(), COMMITS[0], "a.csv")).expect("it was downloaded"), b"");
     assert_eq!(server.log(), "HEAD main");
+}
+
+fn a_part_of_something_else() {
+    let server = Server::new(|asked: &Asked| elsewhere(asked, SHA256));
+    let home = tempfile::tempdir().expect("a folder can be made");
+    part(home.path(), SHA256, b"something else");
+    server.build("a.csv", home.path(), &[]);
+    assert!(fs::read(snapshot(home.path(), COMMITS[0], "a.csv")).expect("it was downloaded") == content());
+    assert_eq!(
+        server.log(),
+        "HEAD main, GET 0 from 14, GET /cdn from 14 without the token, GET 0, GET /cdn without the token"
+    );
 }
 
 fn a_lock_of_another_process() {

@@ -5,19 +5,21 @@ use std::io::{ErrorKind::Unsupported, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
 use ureq::Body;
 use ureq::http::{Response, header};
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::hub::cached::Blob;
 use crate::tokenizer::hub::failure::{Failure, of_cache};
-use crate::tokenizer::hub::server::{Server, header_of, reason};
+use crate::tokenizer::hub::server::{Description, Server, header_of, reason};
 
 /// So many attempts in a row may bring nothing; the rest may be as many as it takes.
 const FRUITLESS: usize = 2;
 
 /// Downloads the contents, unless they are there.
-pub(super) fn fill(server: &Server, url: &str, size: Option<u64>, blob: &Blob) -> std::result::Result<(), Failure> {
+pub(super) fn fill(server: &Server, url: &str, found: &Description, blob: &Blob) -> std::result::Result<(), Failure> {
+    let size = found.size;
     let is_whole = || fs::metadata(&blob.path).is_ok_and(|found| size.is_none_or(|size| size == found.len()));
     if is_whole() {
         return Ok(());
@@ -33,7 +35,7 @@ pub(super) fn fill(server: &Server, url: &str, size: Option<u64>, blob: &Blob) -
     let own = if lock.is_some() { String::new() } else { format!(".{}", std::process::id()) };
     // Not that of `huggingface_hub`, whose parts may have holes.
     let partial = with_suffix(&blob.path, &format!("{own}.metatok.incomplete"));
-    Download::open(server, url, size, &partial)?.finish()?;
+    Download::open(server, url, found, &partial)?.finish()?;
     of_cache(fs::rename(&partial, &blob.path), &blob.path)?;
     Ok(())
 }
@@ -46,21 +48,38 @@ struct Download<'a> {
     /// How much is there.
     len: u64,
     size: Option<u64>,
+    sha256: Option<&'a str>,
 }
 
 impl<'a> Download<'a> {
-    fn open(server: &'a Server, url: &'a str, size: Option<u64>, path: &'a Path) -> Result<Self> {
+    fn open(server: &'a Server, url: &'a str, found: &'a Description, path: &'a Path) -> Result<Self> {
         let mut file = of_cache(File::options().create(true).truncate(false).write(true).open(path), path)?;
         let len = of_cache(file.seek(SeekFrom::End(0)), path)?;
-        let mut download = Self { server, url, path, file, len, size };
+        let (size, sha256) = (found.size, found.sha256.as_deref());
+        let mut download = Self { server, url, path, file, len, size, sha256 };
         if size.is_some_and(|size| len > size) {
             download.start_over()?;
         }
         Ok(download)
     }
 
-    /// Goes on as often as it takes, as long as something comes.
+    /// Downloads all of the right contents.
     fn finish(&mut self) -> std::result::Result<(), Failure> {
+        self.go_on()?;
+        if self.wrong_hash()?.is_none() {
+            return Ok(());
+        }
+        // What was there before may have been of something else.
+        self.start_over()?;
+        self.go_on()?;
+        let Some(found) = self.wrong_hash()? else { return Ok(()) };
+        self.start_over()?;
+        let expected = self.sha256.unwrap_or_default();
+        Err(self.unusable(format!("has the SHA-256 {found}, but the hub says {expected}")))
+    }
+
+    /// Goes on as often as it takes, as long as something comes.
+    fn go_on(&mut self) -> std::result::Result<(), Failure> {
         let (mut longest, mut fruitless) = (self.len, 0);
         while self.size != Some(self.len) {
             match self.attempt() {
@@ -125,6 +144,15 @@ impl<'a> Download<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The SHA-256 of what is there, if the hub tells another one.
+    fn wrong_hash(&self) -> Result<Option<String>> {
+        let Some(expected) = self.sha256 else { return Ok(None) };
+        let mut hash = Sha256::new();
+        of_cache(File::open(self.path).and_then(|mut file| std::io::copy(&mut file, &mut hash)), self.path)?;
+        let found: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Some(found).filter(|found| found != expected))
     }
 
     fn start_over(&mut self) -> Result<()> {

@@ -23,8 +23,13 @@ impl HubHome {
 
     /// None if neither the variables nor a home directory determine it.
     fn find(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<Self> {
+        let named = |name: &str| variable(name)?.into_string().ok();
         let path = |name: &str| {
-            let path = PathBuf::from(variable(name)?);
+            let value = variable(name)?;
+            let path = PathBuf::from(match value.to_str() {
+                Some(text) => shellexpand::env_with_context_no_errors(text, named).into_owned().into(),
+                None => value,
+            });
             match (path.strip_prefix("~"), &home) {
                 (Ok(rest), Some(home)) => Some(home.join(rest)),
                 _ => Some(path),
@@ -57,6 +62,7 @@ mod tests {
             (&[("XDG_CACHE_HOME", "/x")], Some(home), Some(("/x/huggingface/hub", "/x/huggingface/token"))),
             (&[("HF_HOME", "/h"), ("XDG_CACHE_HOME", "/x")], Some(home), Some(("/h/hub", "/h/token"))),
             (&[("HF_HOME", "~/h")], Some(home), Some(("/home/me/h/hub", "/home/me/h/token"))),
+            (&[("HF_HOME", "$BASE/h/${BASE}$NO"), ("BASE", "/b")], Some(home), Some(("/b/h//b$NO/hub", "/b/h//b$NO/token"))),
             (&[("HF_HUB_CACHE", "/c"), ("HF_HOME", "/h")], Some(home), Some(("/c", "/h/token"))),
             (&[("HUGGINGFACE_HUB_CACHE", "/old"), ("HF_HOME", "/h")], Some(home), Some(("/old", "/h/token"))),
             (&[("HF_HUB_CACHE", "/c"), ("HUGGINGFACE_HUB_CACHE", "/old")], None, Some(("/c", ""))),

@@ -135,7 +135,7 @@ impl Hub {
             return Err(ErrorKind::Hub(what).with_way_out("check that HF_ENDPOINT is a Hub").into());
         }
         let blob = self.cached.blob(&found.etag);
-        blob::fill(server, &self.url(server, file, Some(found.commit.clone())), found.size, &blob)?;
+        blob::fill(server, &self.url(server, file, Some(found.commit.clone())), &found, &blob)?;
         Ok(self.cached.link(&blob, &found.commit, file)?)
     }
 

@@ -13,6 +13,7 @@ use ureq::{Agent, Body};
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::hub::cached::checked_name;
 use crate::tokenizer::hub::failure::Failure;
+use crate::tokenizer::hub::flag;
 
 /// Waits before the further attempts, where the server may have too much to do.
 const WAITS: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
@@ -22,6 +23,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// So many redirects are followed.
 const REDIRECTS: usize = 10;
+
+/// The ETag of a file that is elsewhere: for a large file of the Hub, its SHA-256.
+const LINKED_ETAG: &str = "x-linked-etag";
 
 /// What an address has as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -41,6 +45,8 @@ pub(super) struct Description {
     pub(super) commit: String,
     pub(super) etag: String,
     pub(super) size: Option<u64>,
+    /// The hash of its contents in hexadecimal digits, of a large file.
+    pub(super) sha256: Option<String>,
 }
 
 impl Server {
@@ -54,7 +60,8 @@ impl Server {
                 .with_way_out("write it as https://huggingface.co")
         })?;
         let saved = || Some(std::fs::read_to_string(saved_token).ok()?.trim().to_owned());
-        let token = variable("HF_TOKEN").or_else(|| variable("HUGGING_FACE_HUB_TOKEN")).or_else(saved);
+        let known = || variable("HF_TOKEN").or_else(|| variable("HUGGING_FACE_HUB_TOKEN")).or_else(saved);
+        let token = if flag("HF_HUB_DISABLE_IMPLICIT_TOKEN") { None } else { known() };
         let bearer = |token| {
             HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
                 ErrorKind::Usage("the access token of the hub has characters that no token has".into())
@@ -101,10 +108,13 @@ impl Server {
         };
         let own = || header_of(&response, header::CONTENT_LENGTH).filter(|_| response.status().is_success());
         let size = header_of(&response, "x-linked-size").or_else(own).and_then(|size| size.parse().ok());
+        let is_sha256 = |hash: &&str| hash.len() == 64 && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let sha256 = header_of(&response, LINKED_ETAG).map(|etag| etag.trim_matches('"')).filter(is_sha256);
         Ok(Description {
             commit: checked_name(commit, "X-Repo-Commit", url)?,
             etag: checked_name(etag, "ETag", url)?,
             size,
+            sha256: sha256.map(str::to_ascii_lowercase),
         })
     }
 
@@ -233,7 +243,7 @@ fn commit(response: &Response<Body>) -> Option<&str> {
 
 /// The ETag of the contents, wherever they are.
 fn etag(response: &Response<Body>) -> Option<&str> {
-    let etag = header_of(response, "x-linked-etag").or_else(|| header_of(response, header::ETAG))?;
+    let etag = header_of(response, LINKED_ETAG).or_else(|| header_of(response, header::ETAG))?;
     Some(etag.strip_prefix("W/").unwrap_or(etag).trim_matches('"'))
 }
 
