@@ -15,7 +15,7 @@ use crate::tokenizer::files::TOKENIZER_JSON;
 use crate::tokenizer::hub::cached::{Cached, Kind};
 use crate::tokenizer::hub::failure::Failure;
 use crate::tokenizer::hub::home::HubHome;
-use crate::tokenizer::hub::server::Server;
+use crate::tokenizer::hub::server::{Server, flag};
 use crate::tokenizer::hub_name::{split_dataset_file, split_revision};
 
 /// Downloads `org/name` or `org/name@revision`.
@@ -179,8 +179,4 @@ impl Hub {
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).at(path.display())
-}
-
-fn flag(name: &str) -> bool {
-    std::env::var(name).is_ok_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
 }

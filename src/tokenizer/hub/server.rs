@@ -13,7 +13,6 @@ use ureq::{Agent, Body};
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::hub::cached::checked_name;
 use crate::tokenizer::hub::failure::Failure;
-use crate::tokenizer::hub::flag;
 
 /// Waits before the further attempts, where the server may have too much to do.
 const WAITS: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
@@ -265,6 +264,11 @@ fn target(from: &Uri, location: &str) -> Option<Uri> {
 /// The value of an environment variable without white space around it, if it is not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+/// Whether a variable is set to yes, in one of the ways of `huggingface_hub`.
+pub(super) fn flag(name: &str) -> bool {
+    std::env::var(name).is_ok_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
 }
 
 /// A variable with a time; by default 10 s, as for Python's `huggingface_hub`.
