@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
 use crate::conversation::json_object::{Others, own_or_value};
-use crate::conversation::media::{Media, PartType, medium_in_text};
+use crate::conversation::media::{Media, MediaKind, PartType, medium_in_text};
 use crate::tokenizer::TokenId;
 
 /// The content of a message.
@@ -94,10 +94,13 @@ impl Content {
         *self = Self::Parts(own);
     }
 
-    /// The same with every text, and the source of every medium, changed.
-    pub(crate) fn map_texts(self, mut change: impl FnMut(String) -> crate::Result<String>) -> crate::Result<Self> {
+    /// The same with every text, and the source of every medium, changed: `change` learns which medium has it.
+    pub(crate) fn map_texts(
+        self,
+        mut change: impl FnMut(String, Option<MediaKind>) -> crate::Result<String>,
+    ) -> crate::Result<Self> {
         Ok(match self {
-            Self::Text(text) => Self::Text(change(text)?),
+            Self::Text(text) => Self::Text(change(text, None)?),
             Self::Parts(parts) => Self::Parts(map_texts(parts, change)?),
             Self::Null => Self::Null,
         })
@@ -113,11 +116,7 @@ impl Content {
 
     /// Its texts and the sources of its media: what [`Self::map_texts`] changes.
     pub(crate) fn texts_and_sources(&self) -> impl Iterator<Item = &str> {
-        self.texts_of(|part| match part {
-            ContentPart::Text(part) => Some(&*part.text),
-            ContentPart::Media(media) => Some(&*media.source),
-            ContentPart::Ids(_) | ContentPart::Other(_) => None,
-        })
+        self.texts_of(ContentPart::text_or_source)
     }
 
     fn texts_of(&self, of_part: fn(&ContentPart) -> Option<&str>) -> impl Iterator<Item = &str> {
@@ -153,6 +152,15 @@ impl ContentPart {
         Self::Text(TextPart { text: text.into(), others: Others::new() })
     }
 
+    /// The text, or the source of a medium.
+    pub(crate) fn text_or_source(&self) -> Option<&str> {
+        match self {
+            Self::Text(part) => Some(&part.text),
+            Self::Media(media) => Some(&media.source),
+            Self::Ids(_) | Self::Other(_) => None,
+        }
+    }
+
     /// The image, audio or video, if it is one.
     pub fn as_media(&self) -> Option<&Media> {
         match self {
@@ -173,13 +181,15 @@ impl ContentPart {
 /// [`Content::map_texts`] of parts.
 pub(crate) fn map_texts(
     parts: Vec<ContentPart>,
-    mut change: impl FnMut(String) -> crate::Result<String>,
+    mut change: impl FnMut(String, Option<MediaKind>) -> crate::Result<String>,
 ) -> crate::Result<Vec<ContentPart>> {
     let changed = |part| {
         Ok(match part {
-            ContentPart::Text(TextPart { text, others }) => ContentPart::Text(TextPart { text: change(text)?, others }),
+            ContentPart::Text(TextPart { text, others }) => {
+                ContentPart::Text(TextPart { text: change(text, None)?, others })
+            }
             ContentPart::Media(Media { source, form, others, kind }) => {
-                ContentPart::Media(Media { source: change(source)?, form, others, kind })
+                ContentPart::Media(Media { source: change(source, Some(kind))?, form, others, kind })
             }
             part @ (ContentPart::Ids(_) | ContentPart::Other(_)) => part,
         })

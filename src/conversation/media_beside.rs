@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::conversation::{Content, ContentPart, Conversation, Media, MediaKind, media_would_be_lost};
+use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Media, MediaKind, media_would_be_lost};
 use crate::error::{ErrorKind, Result, counted};
 use crate::wording::shortened;
 
@@ -23,49 +23,79 @@ impl Conversation {
     /// [`ErrorKind::WouldBeLost`] if there is no such part, and [`ErrorKind::Conversation`] if there are more or fewer of them
     /// than sources, or for what is no source.
     pub(crate) fn give_sources(&mut self, kind: MediaKind, key: &'static str, sources: &[Value]) -> Result<()> {
-        let has_place = self.media().any(|(.., media)| media.kind == kind && media.is_elsewhere());
         let messages = match self {
             Self::Messages(messages) => messages.as_mut_slice(),
             Self::Chat(chat) => chat.messages.as_mut_slice(),
             Self::Text(_) | Self::List(_) => &mut [],
         };
-        if !has_place {
-            messages.iter_mut().for_each(|message| message.content.split_at_marks(kind));
-        }
-        let parts = messages.iter_mut().flat_map(|message| match &mut message.content {
-            Content::Parts(parts) => parts.as_mut_slice(),
-            Content::Text(_) | Content::Null => &mut [],
-        });
-        let parts = parts.filter_map(|part| match part {
-            ContentPart::Media(media) if media.is_elsewhere() && media.kind == kind => Some(media),
-            _ => None,
-        });
-        let parts: Vec<_> = parts.collect();
-        if parts.is_empty() {
-            return Err(media_would_be_lost(key));
-        }
-        if parts.len() != sources.len() {
-            let what = format!(
-                "{key:?} has {}, but the messages have {} without one",
-                counted(sources.len(), "source"),
-                counted(parts.len(), "part")
-            );
-            return Err(ErrorKind::Conversation(what).into());
-        }
-        for (media, source) in parts.into_iter().zip(sources) {
-            media.set_source(source_of(source).ok_or_else(|| {
-                let shown = shortened(source.to_string(), LONGEST);
-                ErrorKind::Conversation(format!("{key:?} must list paths or URLs, not {shown}"))
-            })?);
-        }
-        Ok(())
+        give_sources_to(messages, kind, key, sources)
     }
+}
+
+/// [`Conversation::give_sources`] for these messages.
+pub(crate) fn give_sources_to(
+    messages: &mut [ChatMessage],
+    kind: MediaKind,
+    key: &'static str,
+    sources: &[Value],
+) -> Result<()> {
+    if !media_of(messages, kind).any(Media::is_elsewhere) {
+        messages.iter_mut().for_each(|message| message.content.split_at_marks(kind));
+    }
+    let parts = messages.iter_mut().flat_map(|message| match &mut message.content {
+        Content::Parts(parts) => parts.as_mut_slice(),
+        Content::Text(_) | Content::Null => &mut [],
+    });
+    let parts = parts.filter_map(|part| match part {
+        ContentPart::Media(media) if media.is_elsewhere() && media.kind == kind => Some(media),
+        _ => None,
+    });
+    let parts: Vec<_> = parts.collect();
+    if parts.is_empty() {
+        return Err(media_would_be_lost(key));
+    }
+    if parts.len() != sources.len() {
+        let what = format!(
+            "{key:?} has {}, but the messages have {} without one",
+            counted(sources.len(), "source"),
+            counted(parts.len(), "part")
+        );
+        return Err(ErrorKind::Conversation(what).into());
+    }
+    for (media, source) in parts.into_iter().zip(sources) {
+        media.set_source(source_of(source).ok_or_else(|| {
+            let shown = shortened(source.to_string(), LONGEST);
+            ErrorKind::Conversation(format!("{key:?} must list paths or URLs, not {shown}"))
+        })?);
+    }
+    Ok(())
+}
+
+/// Whether messages say where media of this kind belong, but not all of their sources: with parts, or, if they have no media
+/// of this kind, with marks.
+pub(crate) fn has_place_for(messages: &[ChatMessage], kind: MediaKind) -> bool {
+    let mark = mark(kind);
+    let has_mark = || messages.iter().any(|message| message.content.texts().any(|text| text.contains(&mark)));
+    media_of(messages, kind).any(Media::is_elsewhere) || (media_of(messages, kind).next().is_none() && has_mark())
+}
+
+fn media_of(messages: &[ChatMessage], kind: MediaKind) -> impl Iterator<Item = &Media> {
+    let parts = messages.iter().flat_map(|message| match &message.content {
+        Content::Parts(parts) => parts.as_slice(),
+        Content::Text(_) | Content::Null => &[],
+    });
+    parts.filter_map(ContentPart::as_media).filter(move |media| media.kind == kind)
+}
+
+/// What marks the place of a medium in a text.
+fn mark(kind: MediaKind) -> String {
+    format!("<{}>", kind.name())
 }
 
 impl Content {
     /// Makes a part of each mark for a medium in its texts.
     fn split_at_marks(&mut self, kind: MediaKind) {
-        let mark = format!("<{}>", kind.name());
+        let mark = mark(kind);
         if !self.texts().any(|text| text.contains(&mark)) {
             return;
         }

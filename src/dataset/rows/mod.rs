@@ -30,7 +30,7 @@ pub(crate) use entries::Entries;
 pub use kept_columns::{KeptColumns, RowKey};
 pub use repeats::{PickedRow, Picks, Repeats};
 pub use row::Row;
-pub(crate) use row::{Fields, listed};
+pub(crate) use row::{Field, Fields, listed};
 pub use split::SplitRange;
 pub use value::Value;
 pub(crate) use value_path::{Path, whole_number};

@@ -72,11 +72,11 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// The fragments of a tagged string, in order. White space between them is ignored. A payload cannot contain a tag:
-    /// in one of its own kind the opening tag is left out, as in AISBench.
+    /// The fragments of a tagged string, in order. White space after the last one is ignored. A payload cannot contain a
+    /// tag: in one of its own kind the opening tag is left out, as in AISBench.
     ///
     /// # Errors
-    /// [`ErrorKind::Row`] for text outside the tags, which AISBench loses.
+    /// [`ErrorKind::Row`] for text outside the tags, and for white space before one: AISBench loses either fragment.
     pub fn split(content: &str) -> Result<Vec<Self>> {
         let mut fragments = Vec::new();
         for piece in content.split(END) {
@@ -84,6 +84,14 @@ impl Fragment {
                 Some(fragment) => fragments.push(fragment),
                 None if piece.trim().is_empty() => {}
                 None => {
+                    if let Some(Self { kind, .. }) = Self::of(piece.trim_start()) {
+                        let what = format!("white space before {} would lose this fragment", kind.tag());
+                        return Err(ErrorKind::Row(what).with_way_out(way_out![
+                            "remove it, such as line breaks between fragments (",
+                            Setting::COMPAT,
+                            " loses the fragment, as AISBench does)"
+                        ]));
+                    }
                     let what = format!(
                         "the text {:?} is outside the tags and would be lost",
                         shortened(piece.to_owned(), LONGEST)
@@ -148,13 +156,57 @@ impl Fragment {
         if let Value::Text(text) = item {
             return Ok(Self { kind: FragmentKind::Text, payload: text.clone() });
         }
-        let of = |kind: FragmentKind| Some(Self { kind, payload: item.get(kind.name())?.as_text()?.to_owned() });
-        FragmentKind::ALL.into_iter().find_map(of).ok_or_else(|| {
+        let of_kinds = FragmentKind::ALL.into_iter().filter_map(|kind| Some((kind, item.get(kind.name())?)));
+        let given: Vec<(FragmentKind, &Value)> = of_kinds.filter(|(_, value)| **value != Value::Null).collect();
+        // Tables have all keys in each row, with an empty string where one is absent.
+        let mut said = given.iter().filter(|(_, value)| value.as_text() != Some(""));
+        let (one, other) = (said.next().or(given.first()), said.next());
+        if let (Some((one, _)), Some((other, _))) = (one, other) {
+            let what = format!("a fragment has both {:?} and {:?}, and one would be lost", one.name(), other.name());
+            return Err(ErrorKind::Row(what).with_way_out("make two fragments of it"));
+        }
+        let text = one.and_then(|(kind, value)| Some(Self { kind: *kind, payload: value.as_text()?.to_owned() }));
+        text.ok_or_else(|| {
             let what = format!(
                 "a fragment must be a string, or {{\"text\": \"…\"}} with text, image, video or audio, not {}",
                 shortened(item.repr(), LONGEST)
             );
             ErrorKind::Row(what).into()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(items: &str) -> Result<Vec<Fragment>> {
+        Fragment::of_column(&Value::from_json(items).expect("it is JSON"), false)
+    }
+
+    #[test]
+    fn an_item_of_a_table_has_one_kind() {
+        let fragments =
+            r#"[{"image": "/a.png", "text": ""}, {"image": "", "text": "What?"}, {"image": null, "text": ""}]"#;
+        let fragments = of(fragments).unwrap_or_else(|error| panic!("{error}"));
+        let written: Vec<_> = fragments.iter().map(|one| (one.kind.name(), one.payload.as_str())).collect();
+        assert_eq!(written, [("image", "/a.png"), ("text", "What?"), ("text", "")]);
+        for (items, what) in [
+            (r#"[{"image": "/a.png", "text": "What?"}]"#, "has both \"text\" and \"image\""),
+            (r#"[{"image": {"bytes": "x"}, "text": "What?"}]"#, "has both"),
+            (r#"[{"image": {"bytes": "x"}, "text": ""}]"#, "must be a string"),
+            (r#"[{"picture": "/a.png"}]"#, "must be a string"),
+        ] {
+            let error = of(items).expect_err("something would be lost").to_string();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+
+    #[test]
+    fn white_space_between_fragments_is_named() {
+        let lines = "<AIS_IMAGE_START>a.png<AIS_CONTENT_TAG>\n<AIS_TEXT_START>What?<AIS_CONTENT_TAG>\n";
+        let error = Fragment::split(lines).expect_err("AISBench loses the text").to_string();
+        assert!(error.contains("white space before <AIS_TEXT_START>"), "{error}");
+        assert_eq!(Fragment::split_lossy(lines).len(), 1);
     }
 }

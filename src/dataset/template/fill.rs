@@ -1,11 +1,13 @@
 //! Filling `{column}` fields with a row's values.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::rows::Fields;
+use crate::conversation::{MediaKind, source_of};
+use crate::dataset::rows::{Field, Fields, Value};
 use crate::error::{ErrorKind, Result, Setting, way_out};
 
 /// The default limit for the bytes that the texts of a row may have together after they are filled: more than any
@@ -79,29 +81,49 @@ pub(crate) struct Filler<'r> {
     pub(crate) room: &'r Room,
 }
 
-impl Filler<'_> {
+impl<'r> Filler<'r> {
     /// Fills a text.
     ///
     /// # Errors
     /// [`ErrorKind::RowTooLong`] before a longer text is allocated.
     pub(crate) fn fill(&self, text: String) -> Result<String> {
+        self.fill_with(text, |_, field| Ok(field.text()))
+    }
+
+    /// Fills a text of a content, or the source of such a medium, which must be a source after that.
+    ///
+    /// # Errors
+    /// The same as for [`Self::fill`]; [`ErrorKind::Row`] for a column in a source that is no text.
+    pub(crate) fn fill_part(&self, text: String, medium: Option<MediaKind>) -> Result<String> {
+        match medium {
+            Some(kind) => self.fill_with(text, |name, field| source(kind, name, field)),
+            None => self.fill(text),
+        }
+    }
+
+    /// Fills a text with what `text_of` makes of each column that it names.
+    fn fill_with(&self, text: String, text_of: impl Fn(&str, Field<'r>) -> Result<Cow<'r, str>>) -> Result<String> {
         let text = match self.how {
             _ if !text.contains('{') => text,
-            Substitution::Sequential => self.sequential(text)?,
-            Substitution::SinglePass => self.single_pass(&text)?,
+            Substitution::Sequential => self.sequential(text, text_of)?,
+            Substitution::SinglePass => self.single_pass(&text, text_of)?,
         };
         // Many empty ones take time too.
         self.room.take(text.len() + size_of::<String>())?;
         Ok(text)
     }
 
-    fn sequential(&self, mut text: String) -> Result<String> {
+    fn sequential(
+        &self,
+        mut text: String,
+        text_of: impl Fn(&str, Field<'r>) -> Result<Cow<'r, str>>,
+    ) -> Result<String> {
         for (name, value) in self.fields.iter() {
             let field_len = name.len() + "{}".len();
             self.room.pass(text.len() + field_len)?;
             let count = places_of(name, &text).count();
             if count > 0 {
-                let value = value.text();
+                let value = text_of(name, value)?;
                 let len = self.room.replaced(text.len(), count, field_len, value.len())?;
                 self.room.pass(len)?;
                 text = filled(&text, name, &value, len);
@@ -110,7 +132,7 @@ impl Filler<'_> {
         Ok(text)
     }
 
-    fn single_pass(&self, text: &str) -> Result<String> {
+    fn single_pass(&self, text: &str, text_of: impl Fn(&str, Field<'r>) -> Result<Cow<'r, str>>) -> Result<String> {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find('{') {
@@ -119,11 +141,11 @@ impl Filler<'_> {
             self.room.pass(self.fields.len())?;
             let field = self.fields.iter().find_map(|(name, value)| {
                 let after = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
-                Some((value, after))
+                Some((name, value, after))
             });
             match field {
-                Some((value, after)) => {
-                    let value = value.text();
+                Some((name, value, after)) => {
+                    let value = text_of(name, value)?;
                     self.room.replaced(filled.len(), 1, 0, value.len())?;
                     filled.push_str(&value);
                     rest = after;
@@ -136,6 +158,32 @@ impl Filler<'_> {
         }
         Ok(filled + rest)
     }
+}
+
+/// The source of a medium in a column: a text, or an object with a path or a URL, as in the columns of `datasets`.
+fn source<'r>(kind: MediaKind, column: &str, field: Field<'r>) -> Result<Cow<'r, str>> {
+    let Field::Value(value) = field else { return Ok(field.text()) };
+    let (is, way_out) = match value {
+        Value::Text(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) => return Ok(field.text()),
+        Value::Dict(_) if value.get("bytes").is_some_and(|bytes| *bytes != Value::Null) => {
+            ("has bytes", "write them to a file, and put its path into the column".to_owned())
+        }
+        Value::Dict(_) => match source_of(&value.to_json()) {
+            Some(source) => return Ok(source.into()),
+            None => ("is an object with neither \"path\" nor \"url\"", choose(column, ".key")),
+        },
+        Value::List(_) => ("is a list", choose(column, "[0]")),
+        Value::Null => ("is null", "leave such rows out, or give them a source".to_owned()),
+    };
+    let what = format!("the column {column:?} {is}, but the source of {} must be a path or a URL", kind.indefinite());
+    Err(ErrorKind::Row(what).with_way_out(way_out))
+}
+
+/// The way to a value within a column.
+fn choose(column: &str, path: &str) -> String {
+    format!(
+        "choose a value in it with reader_cfg.columns, such as {{ source = \"{column}{path}\" }}, and name that column"
+    )
 }
 
 /// Where the field of a column is in a text, and where it ends. Most texts have few braces, if any.
@@ -185,6 +233,24 @@ mod tests {
             for (how, expected) in [(Substitution::Sequential, in_order), (Substitution::SinglePass, once)] {
                 assert_eq!(fill(text, &row, how, 1_000).ok().as_deref(), Some(expected), "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_source_is_a_path_or_a_url() {
+        let row = r#"{"a": "/a.png", "n": 7, "p": {"bytes": null, "path": "/p.png"}, "b": {"bytes": "iVBO", "path": "p"},
+            "o": {"x": 1}, "l": ["/a.png"], "z": null}"#;
+        let row = Row::from_json(row).expect("it is a row");
+        for how in [Substitution::Sequential, Substitution::SinglePass] {
+            let filler = Filler { fields: Fields::new(&row), how, room: &Room::new(1_000) };
+            let fill = |text: &str| filler.fill_part(text.to_owned(), Some(MediaKind::Image));
+            let filled = |text: &str| fill(text).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!([filled("file://{a}"), filled("{n}.png"), filled("{p}")], ["file:///a.png", "7.png", "/p.png"]);
+            for (text, what) in [("{b}", "has bytes"), ("{o}", "neither"), ("{l}", "is a list"), ("{z}", "is null")] {
+                let error = fill(text).expect_err("it is no source").to_string();
+                assert!(error.contains(what), "{error}");
+            }
+            assert_eq!(filler.fill_part("{z}".into(), None).ok().as_deref(), Some("None"));
         }
     }
 

@@ -5,7 +5,9 @@ use crate::dataset::row_error;
 use crate::dataset::rows::{Fields, Row, Value};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::TemplateKeys;
-use crate::dataset::template::{Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields};
+use crate::dataset::template::{
+    Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, give_sources,
+};
 use crate::error::{At, Result};
 
 /// Messages with fields. The answer is never masked in them.
@@ -50,19 +52,16 @@ impl MessageTemplate {
     /// The messages for a row. If `examples` are not messages, they are ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Row`](crate::ErrorKind::Row) if a column to expand contains something other than messages, and
-    /// [`ErrorKind::RowTooLong`](crate::ErrorKind::RowTooLong).
+    /// [`ErrorKind::Row`](crate::ErrorKind::Row) if a column to expand contains something other than messages, or a column
+    /// in a source is none; [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) if the columns `images`, `videos` or
+    /// `audios` have more or fewer sources than the messages need; [`ErrorKind::RowTooLong`](crate::ErrorKind::RowTooLong).
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
         let filler = Filler { fields: Fields::new(row), how: self.substitution, room: &room };
-        let mut messages = Vec::new();
+        let (mut messages, mut places) = (Vec::new(), Vec::new());
         for item in &self.items {
             match item {
-                item if self.is_place(item) => {
-                    if let Conversation::Messages(examples) = examples {
-                        messages.extend(examples.iter().cloned());
-                    }
-                }
+                item if self.is_place(item) => places.push(messages.len()),
                 // A string that is not a token is left out, as in the reference.
                 Entry::Text(_) => {}
                 Entry::Expand(column) => {
@@ -74,11 +73,17 @@ impl MessageTemplate {
                 }
                 Entry::Message(message) => {
                     let content = match self.format_variables {
-                        true => message.content.clone().map_texts(|text| filler.fill(text))?,
+                        true => message.content.clone().map_texts(|text, medium| filler.fill_part(text, medium))?,
                         false => message.content.clone(),
                     };
                     messages.push(ChatMessage { content, ..message.clone() });
                 }
+            }
+        }
+        give_sources(&mut messages, row)?;
+        if let Conversation::Messages(examples) = examples {
+            for place in places.into_iter().rev() {
+                messages.splice(place..place, examples.iter().cloned());
             }
         }
         Ok(Conversation::Messages(messages))

@@ -155,7 +155,7 @@ impl MultimodalTemplate {
         let fields = if self.all_columns { Fields::masked(row, field, payload) } else { Fields::new(&own) };
         // In one pass: the value of a fragment is never searched for fields.
         let filler = Filler { fields, how: Substitution::SinglePass, room };
-        Ok(map_texts(vec![pattern], |text| filler.fill(text))?.remove(0))
+        Ok(map_texts(vec![pattern], |text, medium| filler.fill_part(text, medium))?.remove(0))
     }
 }
 

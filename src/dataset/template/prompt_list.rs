@@ -15,7 +15,7 @@ pub(crate) fn fill_items(mut items: Vec<Item>, filler: &Filler<'_>) -> Result<Ve
                 *text = filler.fill(std::mem::take(text))?;
             }
             Item::Message(Message { prompt: Prompt::Parts(parts), .. }) => {
-                *parts = map_texts(std::mem::take(parts), |text| filler.fill(text))?;
+                *parts = map_texts(std::mem::take(parts), |text, medium| filler.fill_part(text, medium))?;
             }
             Item::Message(Message { prompt: Prompt::Absent | Prompt::Null, .. }) | Item::Marker(_) => {}
         }
