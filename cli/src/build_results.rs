@@ -108,7 +108,7 @@ fn say_remarks(remarks: &BatchRemarks, form: &PromptForm, loaded: &Loaded) {
         let notes = notes.iter().map(InFlags::in_flags).filter(|note| loaded.is_new(note));
         notes.for_each(|note| say!("note: {note}"));
     }
-    if let Some(warning) = &remarks.warning {
+    for warning in &remarks.warnings {
         say!("warning: {}", warning.in_flags());
     }
 }

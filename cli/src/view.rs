@@ -99,7 +99,7 @@ fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &Prom
     let choice =
         PromptChoice { row: args.prompt, label: args.label.as_deref(), turn: args.turn, answers: answers.as_ref() };
     let chosen = dataset.choose_prompt(builder, line.into(), &choice)?;
-    if let Some(warning) = &chosen.warning {
+    for warning in &chosen.warnings {
         say!("warning: {}", warning.in_flags());
     }
     Ok(chosen)

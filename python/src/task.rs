@@ -115,7 +115,7 @@ impl Task {
             if let Some(error) = remarks.rejected.into_iter().next().map(|row| row.into_error()).or(remarks.error) {
                 return Err(error).or_raise(py);
             }
-            warnings.extend(remarks.warning);
+            warnings.extend(remarks.warnings);
             py.check_signals()?;
         }
         let of_rows = totals.remarks.check(Some(&self.dataset)).or_raise(py)?;

@@ -27,8 +27,8 @@ pub struct BuiltBatch {
     pub(super) input: Option<Arc<str>>,
     pub(super) ids: LineIds,
     pub(super) missing: MissingColumns,
-    /// The warning about the first doubtful row.
-    pub(super) warning: Option<Warning>,
+    /// The first warning of each code about a doubtful row.
+    pub(super) warnings: Vec<Warning>,
     pub(super) notes: Notes,
     /// With the row that each one is, as it was asked.
     pub(super) rejected: Vec<(PickedRow, Rejected)>,
@@ -155,12 +155,13 @@ impl BatchBuilder<'_> {
         let key = dataset.kept_columns().key(&row, pick)?;
         self.built.missing.see(&row);
         self.built.notes.see_row(&row, place);
-        if self.built.warning.is_none() {
-            self.built.warning = dataset.warning(&row).map(|warning| place.of_warning(warning));
-        }
+        let warnings = &mut self.built.warnings;
+        let told = dataset.warnings(&row, |code| is_new(warnings, code));
+        warnings.extend(told.into_iter().map(|warning| place.of_warning(warning)));
         let writer = &mut self.writer;
         if let Some(answers) = self.answers {
             let plan = dataset.plan(&row, examples, prompter, |prompt| writer.tokens(prompt))?;
+            tell(warnings, dataset.unasked(plan.leaves_question()), place);
             if let Some(first) = plan.prompt() {
                 self.built.notes.see_omissions(&writer.omissions(&first), place);
             }
@@ -170,9 +171,8 @@ impl BatchBuilder<'_> {
         } else {
             let longest = dataset.longest(&row)?;
             let prompts = dataset.prompts(&row, examples, prompter, |prompt| writer.tokens(prompt))?;
-            if self.built.warning.is_none() {
-                self.built.warning = dataset.labels_alike(&prompts).map(|warning| place.of_warning(warning));
-            }
+            tell(warnings, dataset.labels_alike(&prompts), place);
+            tell(warnings, dataset.unasked(prompts.iter().any(|prompt| prompt.leaves_question)), place);
             for prompt in prompts {
                 self.built.notes.see(&prompt.conversation, place);
                 self.built.notes.see_omissions(&self.writer.omissions(&prompt.conversation), place);
@@ -194,6 +194,17 @@ impl BatchBuilder<'_> {
         self.built.written.add(written);
         Ok(tokens)
     }
+}
+
+/// Whether there was no warning with this code.
+pub(super) fn is_new(warnings: &[Warning], code: &str) -> bool {
+    warnings.iter().all(|warning| warning.code() != code)
+}
+
+/// Adds the first warning of its code.
+fn tell(warnings: &mut Vec<Warning>, warning: Option<Warning>, place: RecordPlace<'_>) {
+    let new = warning.filter(|warning| is_new(warnings, warning.code()));
+    warnings.extend(new.map(|warning| place.of_warning(warning)));
 }
 
 #[cfg(test)]

@@ -12,18 +12,21 @@ pub struct InputRemarks {
     pub(crate) notes: Notes,
     pub(crate) ids: RepeatedIds,
     pub(crate) missing: MissingColumns,
-    has_warned: bool,
+    /// The codes of the warnings about rows.
+    told: Vec<&'static str>,
 }
 
 impl InputRemarks {
-    /// A warning, unless there was an earlier one.
-    pub(crate) fn first_warning(&mut self, warning: impl FnOnce() -> Option<Warning>) -> Option<Warning> {
-        if self.has_warned {
-            return None;
-        }
-        let warning = warning();
-        self.has_warned = warning.is_some();
-        warning
+    /// Whether there was no warning with this code.
+    pub(crate) fn is_new(&self, code: &str) -> bool {
+        !self.told.contains(&code)
+    }
+
+    /// The first warning of each code.
+    pub(crate) fn new_warnings(&mut self, mut warnings: Vec<Warning>) -> Vec<Warning> {
+        warnings.retain(|warning| self.is_new(warning.code()));
+        self.told.extend(warnings.iter().map(Warning::code));
+        warnings
     }
 
     /// Keys and columns that are left out.

@@ -29,8 +29,8 @@ pub struct BatchRemarks {
     pub omitted: Vec<TokenId>,
     /// Those that it would have added after a prompt to continue.
     pub omitted_end: Vec<TokenId>,
-    /// A warning about a row: the first one.
-    pub warning: Option<Warning>,
+    /// The first warnings of each code about a row.
+    pub warnings: Vec<Warning>,
     /// The lines that are not valid prompts. A row that is asked several times is among those of all batches only once.
     pub rejected: Vec<Rejected>,
     /// Reading failed after these lines.
@@ -40,7 +40,7 @@ pub struct BatchRemarks {
 impl BuildTotals {
     /// Adds the next batch.
     pub fn add(&mut self, batch: BuiltBatch) -> BatchRemarks {
-        let BuiltBatch { written, input, ids, missing, warning, notes, rejected, error, .. } = batch;
+        let BuiltBatch { written, input, ids, missing, warnings, notes, rejected, error, .. } = batch;
         let new = |before: &[TokenId], now: &[TokenId]| if before.is_empty() { now.to_vec() } else { Vec::new() };
         let omitted = new(&self.written.omitted, &written.omitted);
         let omitted_end = new(&self.written.omitted_end, &written.omitted_end);
@@ -50,9 +50,9 @@ impl BuildTotals {
         if let Some(input) = &input {
             self.remarks.ids.see(input, ids);
         }
-        let warning = self.remarks.first_warning(|| warning);
+        let warnings = self.remarks.new_warnings(warnings);
         let mut is_new = |pick: PickedRow| pick.repeat.is_none() || self.rejected_rows.insert(pick.row);
         let rejected = rejected.into_iter().filter_map(|(pick, line)| is_new(pick).then_some(line)).collect();
-        BatchRemarks { omitted, omitted_end, warning, rejected, error }
+        BatchRemarks { omitted, omitted_end, warnings, rejected, error }
     }
 }

@@ -173,6 +173,11 @@ impl Checker {
         }
         match prompts {
             Ok(prompts) => {
+                if let Some(seen) = self.subject.seen.dataset.as_mut()
+                    && prompts.iter().any(|prompt| prompt.leaves_question)
+                {
+                    seen.uneven.add(place, "the dialogue's last question has no answer, and is not asked".to_owned());
+                }
                 prompts.iter().for_each(|prompt| self.see(&prompt.conversation, place));
                 if single_pass.is_ok_and(|single_pass| single_pass != prompts) {
                     self.subject.seen.filled_twice.add(place, ());

@@ -39,7 +39,7 @@ pub(crate) struct SeenDataset {
     /// The same as `possible` for the examples.
     pub(crate) possible_examples: Vec<Lacking>,
     pub(crate) train_rows: usize,
-    /// The rows whose turns are in lists of different lengths.
+    /// The rows that lose turns: whose lists of turns differ in length, or whose last question is not asked.
     pub(crate) uneven: Places<String>,
     /// The columns that the reader names, and the first row has under nearly the same name.
     pub(crate) misspelt: Vec<Warning>,
@@ -99,10 +99,16 @@ impl SeenDataset {
         let fields = self.lacking.iter_mut().chain(&mut self.possible).chain(&mut self.expanded);
         fields.for_each(|lacking| lacking.see(row, place));
         if self.dataset.inferencer.kind.has_turns()
-            && let Some(what) = self.dataset.task.uneven_turns(row)
+            && let Some(what) = self.lost_turns(row)
         {
             self.uneven.add(place, what);
         }
+    }
+
+    fn lost_turns(&self, row: &Row) -> Option<String> {
+        let Dataset { task, inferencer, .. } = &self.dataset;
+        let no_answers = || task.no_answers(row).filter(|_| !inferencer.infer_mode.takes_answers());
+        task.uneven_turns(row).or_else(no_answers)
     }
 
     /// Where a field or text of its file is.

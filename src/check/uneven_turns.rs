@@ -1,4 +1,4 @@
-//! Dialogues that lose turns because their lists differ in length.
+//! Dialogues that lose turns or answers: their lists differ in length, or a question has no answer.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;
@@ -6,9 +6,11 @@ use crate::error::Result;
 pub(super) const LINT: Lint = Lint {
     code: "uneven-turns",
     level: Level::Warning,
-    about: "The lists of a row's turns differ in length.",
+    about: "The lists of a row's turns differ in length, or a row lacks answers.",
     why: "There are as many turns as the shortest list has, as in the reference implementations. The rest of the \
-        longer lists is left out. A strict build rejects such rows. The first ten are listed.",
+        longer lists is left out. Only what has an answer in the dataset is asked, so a last question without one is \
+        left out, too. Answers that are missing in earlier turns are empty. A strict build rejects such rows. The first \
+        ten are listed.",
     find,
 };
 
@@ -20,8 +22,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     }
     match seen.uneven.rest() {
         0 => {}
-        1 => findings.add("rows", "1 more row has such lists", help),
-        rest => findings.add("rows", format!("{rest} more rows have such lists"), help),
+        1 => findings.add("rows", "1 more row does so", help),
+        rest => findings.add("rows", format!("{rest} more rows do so"), help),
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::answers::ModelAnswers;
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
-use crate::dataset::{Examples, PickedRow, RawRecord, Row, RowPrompt};
+use crate::dataset::{Examples, PickedRow, RawRecord, Row, RowPrompt, TurnPlan};
 use crate::error::{At, Error, ErrorKind, Result, Setting, Warning, way_out};
 use crate::prepared::PreparedDataset;
 use crate::turns::TurnPrompt;
@@ -32,7 +32,7 @@ pub struct ChosenPrompt {
     /// Its turn, in a dialogue.
     pub turn: Option<ViewTurn>,
     /// What is doubtful about its row.
-    pub warning: Option<Warning>,
+    pub warnings: Vec<Warning>,
 }
 
 impl PreparedDataset {
@@ -62,11 +62,15 @@ impl PreparedDataset {
         let pick = self.first_pick(choice.row);
         let row = self.chosen_row(record, pick)?;
         let examples = self.examples_of(choice.row)?;
-        let (conversation, turn) = match self.dataset.inferencer.kind.has_turns() {
-            true => self.chosen_turn(builder, &row, pick, examples, choice)?,
-            false => (self.labeled(builder, &row, examples, choice.label)?, None),
-        };
-        Ok(ChosenPrompt { conversation, turn, warning: self.warning(&row) })
+        let mut warnings = self.warnings(&row, |_| true);
+        if !self.dataset.inferencer.kind.has_turns() {
+            let conversation = self.labeled(builder, &row, examples, choice.label)?;
+            return Ok(ChosenPrompt { conversation, turn: None, warnings });
+        }
+        let plan = self.plan(&row, examples, &mut self.prompter(), tokens(builder))?;
+        warnings.extend(self.unasked(plan.leaves_question()));
+        let (conversation, turn) = self.chosen_turn(builder, &row, pick, plan, choice)?;
+        Ok(ChosenPrompt { conversation, turn: Some(turn), warnings })
     }
 
     /// A row the first time that it comes.
@@ -95,10 +99,9 @@ impl PreparedDataset {
         builder: &PromptBuilder,
         row: &Row,
         pick: PickedRow,
-        examples: Examples,
+        plan: TurnPlan,
         choice: &PromptChoice<'_>,
-    ) -> Result<(Conversation, Option<ViewTurn>)> {
-        let plan = self.plan(row, examples, &mut self.prompter(), tokens(builder))?;
+    ) -> Result<(Conversation, ViewTurn)> {
         let key = self.kept.key(row, pick)?;
         let needs_answers = plan.needs_answers();
         let strip_thoughts = choice.answers.is_some_and(ModelAnswers::strips_thoughts);
@@ -108,7 +111,7 @@ impl PreparedDataset {
             if choice.turn.is_none_or(|wanted| wanted == turn) {
                 let prefix_break = prefix_break.map(|why| why.to_string());
                 let turn = ViewTurn { turn, turns: turns.plan().turns(), prefix_tokens, prefix_break };
-                return Ok((conversation, Some(turn)));
+                return Ok((conversation, turn));
             }
             last = turn;
             match choice.answers {

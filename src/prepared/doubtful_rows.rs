@@ -6,6 +6,11 @@ use crate::dataset::template::{MissingColumns, TemplateField};
 use crate::error::{ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::prepared::PreparedDataset;
 
+/// The codes of warnings.
+const MISSING: &str = "missing-column";
+const UNEVEN: &str = "uneven-turns";
+const NO_ANSWERS: &str = "no-answers";
+
 impl PreparedDataset {
     /// Rejects such rows instead of warning, if requested.
     pub(super) fn check(&self, row: &Row) -> Result<()> {
@@ -13,9 +18,18 @@ impl PreparedDataset {
             return Ok(());
         }
         let not_kept = || self.kept.fields().find_map(|field| field.missing_in(row));
-        match self.missing_column(row).or_else(not_kept).or_else(|| self.uneven_turns(row)) {
+        let lost = || self.uneven_turns(row).or_else(|| self.no_answers(row));
+        match self.missing_column(row).or_else(not_kept).or_else(lost) {
             Some(warning) => Err(warning.into_error(ErrorKind::Row)),
             None => Ok(()),
+        }
+    }
+
+    /// Rejects a dialogue whose last question is not asked, if requested.
+    pub(super) fn check_asked(&self, leaves_question: bool) -> Result<()> {
+        match leaves_question && self.options.strict {
+            true => Err(question_left_out().into_error(ErrorKind::Row)),
+            false => Ok(()),
         }
     }
 
@@ -68,18 +82,37 @@ impl PreparedDataset {
         Ok(somewhere.chain(unexpanded).chain(misspelt).collect())
     }
 
-    /// A warning if a row lacks a column or loses turns, unless that is an error anyway, or if the templates write the
-    /// name of one of its columns and not what is in it.
-    pub fn warning(&self, row: &Row) -> Option<Warning> {
-        let unused = || Some(self.unused_columns.iter().find(|unused| unused.is_in(row))?.warning.clone());
-        if self.options.strict {
-            return unused();
+    /// Warnings if a row lacks a column or loses turns, unless that is an error anyway, or if the templates write the
+    /// name of one of its columns and not what is in it: one of each code, if `is_new` holds for it.
+    pub fn warnings(&self, row: &Row, is_new: impl Fn(&'static str) -> bool) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if !self.options.strict {
+            let stays = || way_out!["such fields stay unfilled (", Setting::STRICT, " rejects the row)"];
+            let rejects = || way_out![Setting::STRICT, " rejects the row"];
+            if is_new(MISSING) {
+                warnings.extend(self.missing_column(row).map(|missing| missing.with_way_out(stays())));
+            }
+            if is_new(UNEVEN) {
+                warnings.extend(self.uneven_turns(row).map(|uneven| uneven.with_way_out(rejects())));
+            }
+            if is_new(NO_ANSWERS) {
+                warnings.extend(self.no_answers(row).map(|lacking| lacking.with_way_out(rejects())));
+            }
         }
-        let stays = || way_out!["such fields stay unfilled (", Setting::STRICT, " rejects the row)"];
-        let missing = self.missing_column(row).map(|missing| missing.with_way_out(stays()));
-        let strict = || way_out![Setting::STRICT, " rejects the row"];
-        let uneven = || self.uneven_turns(row).map(|uneven| uneven.with_way_out(strict()));
-        missing.or_else(uneven).or_else(unused)
+        for unused in self.unused_columns.iter().filter(|unused| is_new(unused.warning.code())) {
+            if warnings.iter().all(|known| known.code() != unused.warning.code()) && unused.is_in(row) {
+                warnings.push(unused.warning.clone());
+            }
+        }
+        warnings
+    }
+
+    /// A warning if the last question of a row's dialogue is not asked, unless that is an error anyway.
+    pub fn unasked(&self, leaves_question: bool) -> Option<Warning> {
+        (leaves_question && !self.options.strict).then(|| {
+            let way_out = way_out!["end the dialogue with an empty answer (", Setting::STRICT, " rejects the row)"];
+            question_left_out().with_way_out(way_out)
+        })
     }
 
     /// A warning if a row's labels have the same text, so that no label is likelier than another.
@@ -106,11 +139,26 @@ impl PreparedDataset {
         if !self.dataset.inferencer.kind.has_turns() {
             return None;
         }
-        Some(Warning::new("uneven-turns", self.dataset.task.uneven_turns(row)?))
+        Some(Warning::new(UNEVEN, self.dataset.task.uneven_turns(row)?))
+    }
+
+    /// Only prompts that contain the dataset's answers to earlier turns miss them.
+    fn no_answers(&self, row: &Row) -> Option<Warning> {
+        if self.needs_model_answers() {
+            return None;
+        }
+        Some(Warning::new(NO_ANSWERS, self.dataset.task.no_answers(row)?))
     }
 
     fn missing_column(&self, row: &Row) -> Option<Warning> {
         let missing = self.fields.iter().find_map(|field| field.missing_in(row))?;
         Some(missing.at(Place::file(&self.dataset.name)))
     }
+}
+
+fn question_left_out() -> Warning {
+    Warning::new(
+        "question-left-out",
+        "the dialogue ends with a question that has no answer in the dataset, so it is not asked",
+    )
 }

@@ -45,7 +45,9 @@ impl PreparedDataset {
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         self.check(row)?;
-        prompter.prompts(row, self.checked_example_ids(row, examples)?, self.excess(row, tokens)?)
+        let prompts = prompter.prompts(row, self.checked_example_ids(row, examples)?, self.excess(row, tokens)?)?;
+        self.check_asked(prompts.iter().any(|prompt| prompt.leaves_question))?;
+        Ok(prompts)
     }
 
     /// The turns of a row, with as many of the examples as fit, measured by `tokens`.
@@ -60,7 +62,9 @@ impl PreparedDataset {
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
         self.check(row)?;
-        prompter.plan(row, self.checked_example_ids(row, examples)?, self.excess(row, tokens)?)
+        let plan = prompter.plan(row, self.checked_example_ids(row, examples)?, self.excess(row, tokens)?)?;
+        self.check_asked(plan.leaves_question())?;
+        Ok(plan)
     }
 
     /// By how many tokens a prompt is too long.

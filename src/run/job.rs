@@ -127,6 +127,15 @@ impl Job {
         }
     }
 
+    /// Whether its dialogue ends with a question that is not asked.
+    pub(crate) fn leaves_question(&self) -> bool {
+        match &self.prompts {
+            Prompts::Conversation(..) => false,
+            Prompts::Known(prompts) => prompts.as_slice().iter().any(|prompt| prompt.leaves_question),
+            Prompts::Turns(turns, _) => turns.plan().leaves_question(),
+        }
+    }
+
     /// Where it is.
     pub(crate) fn place(&self) -> RecordPlace<'_> {
         RecordPlace::new(&self.input, &self.line)

@@ -240,14 +240,19 @@ impl Run<'_> {
                     return Ok(Job::unasked(number, (batch, line), pick));
                 };
                 remarks.missing.see(&row);
-                if let Some(warning) = remarks.first_warning(|| dataset.warning(&row)) {
-                    let _ = (self.watch)(RunEvent::Warning(place.of_warning(warning)))?;
-                }
+                let mut warnings = dataset.warnings(&row, |code| remarks.is_new(code));
                 remarks.notes.see_row(&row, place);
                 let strip_thoughts = self.runner.options.strip_thoughts;
-                let dataset = (&**dataset, prompter);
                 let session = &mut self.session;
-                let job = Job::row(&row, (number, pick), (batch, line), examples, dataset, session, strip_thoughts)?;
+                let of_dataset = (&**dataset, prompter);
+                let job = Job::row(&row, (number, pick), (batch, line), examples, of_dataset, session, strip_thoughts);
+                if let Ok(job) = &job {
+                    warnings.extend(dataset.unasked(job.leaves_question()));
+                }
+                for warning in remarks.new_warnings(warnings) {
+                    let _ = (self.watch)(RunEvent::Warning(place.of_warning(warning)))?;
+                }
+                let job = job?;
                 job.note_omissions(self.session.builder(), &mut remarks.notes);
                 Ok(job)
             }

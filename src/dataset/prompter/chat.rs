@@ -2,8 +2,8 @@
 
 use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, openai_role};
 use crate::dataset::prompter::Task;
-use crate::dataset::rows::{Row, Value};
-use crate::dataset::template::{TemplateInput, message};
+use crate::dataset::rows::{Row, Value, listed};
+use crate::dataset::template::{TemplateInput, give_sources, message};
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
 
@@ -56,7 +56,11 @@ impl Task {
         let Some(Value::List(list)) = row.get(column) else {
             return Err(row_error(&format!("column {column:?} is not a list of {{role, content}} messages")));
         };
-        list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
+        let messages =
+            list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]")));
+        let mut messages = messages.collect::<Result<Vec<_>>>()?;
+        give_sources(&mut messages, row)?;
+        Ok(messages)
     }
 
     /// A warning about a row whose turns are in lists of different lengths, because the longer ones lose some.
@@ -84,6 +88,24 @@ impl Task {
             "the lists of the turns differ in length ({}); the rest of the longer ones is left out",
             listed.join(", ")
         ))
+    }
+
+    /// A warning about a row of several turns without answers, for prompts whose earlier turns have the dataset's.
+    pub fn no_answers(&self, row: &Row) -> Option<String> {
+        let (question, answer) = match (&self.prompt_template, &self.ice_template, &self.input_columns[..]) {
+            (Some(template), ..) => template.turn_columns().map(|[question, answer]| (question, Some(answer)))?,
+            (None, None, [question]) => (question.as_str(), self.output_column.as_deref()),
+            _ => return None,
+        };
+        let has_turns = matches!(row.get(question), Some(Value::List(turns))
+            if turns.len() > 1 && turns.iter().all(|turn| turn.as_text().is_some()));
+        let lacking = match answer {
+            _ if !has_turns => return None,
+            Some(answer) if row.get(answer).is_some() => return None,
+            Some(answer) => format!("there is no column {answer:?} (columns: {})", listed(row.names())),
+            None => "reader_cfg names no output_column".to_owned(),
+        };
+        Some(format!("{lacking}, so the answers in earlier turns are empty"))
     }
 
     /// A question and its answer.

@@ -12,7 +12,11 @@ use crate::error::{At, Place, Result};
 /// The messages of the first turn in the column `question`, and the descriptions of tools in the column `tools`. Either
 /// may be JSON in a string. Later turns depend on the functions' results.
 pub(crate) fn first_prompt(row: &Row, for_server: bool) -> Result<RowPrompt> {
-    let question = listed(row, "question")?.ok_or_else(|| row.no_column("question"))?;
+    let question = match (listed(row, "question")?, row.get("question")) {
+        (Some(question), _) => question,
+        (None, Some(empty)) => return Err(no_turns(empty)),
+        (None, None) => return Err(row.no_column("question")),
+    };
     let Value::List(turns) = &*question else { return Err(no_turns(&question)) };
     let Some(Value::List(messages)) = turns.first() else { return Err(no_turns(&question)) };
     let messages =

@@ -32,6 +32,9 @@ pub struct RowPrompt {
     pub examples_left_out: usize,
     /// Whether further turns of the dialogue depend on the model's answer.
     pub needs_answer: bool,
+    /// Whether the dialogue ends with a question that is not asked, see
+    /// [`TurnPlan::leaves_question`](crate::dataset::prompter::TurnPlan::leaves_question).
+    pub leaves_question: bool,
     /// What is rendered.
     pub conversation: Conversation,
 }
@@ -50,6 +53,7 @@ impl From<Conversation> for RowPrompt {
             examples: Vec::new(),
             examples_left_out: 0,
             needs_answer: false,
+            leaves_question: false,
             conversation,
         }
     }

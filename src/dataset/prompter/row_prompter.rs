@@ -249,12 +249,19 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 
 /// The prompts of the turns, up to the first one whose answer the next turns depend on.
 fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
-    let mut prompts = Vec::new();
+    let (mut prompts, leaves_question) = (Vec::new(), plan.leaves_question());
     while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
         room.take_of(prompt.text_bytes(), "the prompts of all turns")?;
         let (max_out_len, needs_answer) = (plan.max_out_len(max_out_len)?, plan.needs_answers());
         let examples = plan.examples().to_vec();
-        prompts.push(RowPrompt { turn: Some(turn), max_out_len, examples, needs_answer, ..prompt.into() });
+        prompts.push(RowPrompt {
+            turn: Some(turn),
+            max_out_len,
+            examples,
+            needs_answer,
+            leaves_question,
+            ..prompt.into()
+        });
         if needs_answer {
             break;
         }

@@ -118,7 +118,7 @@ impl TurnPlan {
             InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => plan.turn_from(0),
         };
         if plan.next.is_none() {
-            let what = match plan.dialogue {
+            let what = match &plan.dialogue {
                 _ if mode == InferMode::EveryEmpty && plan.turns() > 0 => {
                     "infer_mode every_empty (multiround) asks only for empty turns, but all have text"
                 }
@@ -126,6 +126,7 @@ impl TurnPlan {
                     "outside its examples there is no message of role \"assistant\""
                 }
                 Dialogue::Messages(_) => "there is no message of role \"assistant\"",
+                Dialogue::List { round, .. } if round.is_empty() => "its round is empty, or the lists of its turns are",
                 Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",
             };
             return Err(ErrorKind::Row(format!("the model has no turn in this dialogue: {what}")).into());
@@ -180,6 +181,14 @@ impl TurnPlan {
             self.dialogue.set(turn, content.into());
         }
         self.next = self.turn_after(turn);
+    }
+
+    /// Whether the dialogue ends with something that is said to the model, which no turn answers: the references do not ask
+    /// it.
+    pub fn leaves_question(&self) -> bool {
+        let last = (0..self.dialogue.len()).rev().find(|&i| self.is_models(i));
+        let is_example = |i: usize| self.examples.iter().any(|example| example.contains(&i));
+        last.is_some_and(|last| (last + 1..self.dialogue.len()).any(|i| self.dialogue.asks(i) && !is_example(i)))
     }
 
     /// Records that the model failed to answer, so that the later turns are not generated.
@@ -257,6 +266,19 @@ impl Dialogue {
         match self {
             Self::Messages(messages) => messages[index].role == "assistant",
             Self::List { round, .. } => matches!(&round[index], Item::Message(message) if message.role == "BOT"),
+        }
+    }
+
+    /// Whether somebody else says something there.
+    fn asks(&self, index: usize) -> bool {
+        match self {
+            Self::Messages(messages) => messages[index].role == "user" && !messages[index].content.is_empty(),
+            Self::List { round, .. } => match &round[index] {
+                Item::Message(Message { role, prompt, .. }) => {
+                    role != "BOT" && prompt.content_ref().is_some_and(|content| !content.is_empty())
+                }
+                Item::Text(_) | Item::Marker(_) => false,
+            },
         }
     }
 
