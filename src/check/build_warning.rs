@@ -16,6 +16,14 @@ const COVERED_BY: [&Lint; 4] =
     [&eos_not_in_end::LINT, &ids_disagree::LINT, &reserved_reachable::LINT, &roles_only::LINT];
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
+    const HELP: &str = "fix what the message names; `metatok build` prints the same warning";
+    for dataset in subject.seen.dataset.iter().map(|seen| &seen.dataset) {
+        for doubt in dataset.doubts() {
+            let name = Place::file(&dataset.name);
+            let message = doubt.within(&name).to_string();
+            findings.add(name, message, HELP);
+        }
+    }
     let Some(builder) = subject.builder() else { return Ok(()) };
     let mut covered = Vec::new();
     for lint in COVERED_BY {
@@ -26,7 +34,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for warning in uncovered(builder.warnings(), &covered) {
         let name = Place::file(&subject.model.name);
         let message = warning.clone().within(&name).to_string();
-        findings.add(name, message, "fix what the message names; `metatok build` prints the same warning");
+        findings.add(name, message, HELP);
     }
     Ok(())
 }

@@ -69,6 +69,6 @@ impl PreparedDataset {
 
     /// Whether fields that an example leaves are filled from the row that is asked.
     fn fills_examples(&self) -> bool {
-        self.dataset.task.example_template().is_none_or(|(_, template)| template.layout().is_none())
+        self.dataset.task.template().is_ok_and(|template| template.fills_examples())
     }
 }

@@ -61,7 +61,8 @@ impl Dataset {
         self.abbr.as_deref().or_else(stem).unwrap_or_default()
     }
 
-    /// What the user should know: keys that are ignored, and defaults that were chosen.
+    /// What the user should know: keys that are ignored, defaults that were chosen, examples that are left out, and answers
+    /// that are not.
     pub fn notes(&self) -> Vec<Warning> {
         let mut notes = Vec::new();
         if !self.unread_keys.is_empty() {
@@ -78,7 +79,7 @@ impl Dataset {
             let what = "only the first prompt of each row is built; the others depend on the results of its functions, which metatok does not call";
             notes.push(Warning::new("first-prompt-only", what).at("infer_cfg.inferencer"));
         }
-        notes.into_iter().map(|note| note.at(Place::file(&self.name))).collect()
+        notes.into_iter().map(|note| note.at(Place::file(&self.name))).chain(self.doubts()).collect()
     }
 
     /// The same, with templates that only search their own text for fields, see

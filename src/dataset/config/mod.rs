@@ -3,6 +3,7 @@
 mod builtin;
 pub(in crate::dataset) mod class_name;
 mod dataset;
+mod doubts;
 mod file;
 mod inferencer;
 mod needed_fields;

@@ -88,11 +88,12 @@ impl Dataset {
 
     /// Everything in braces that a row's columns fill.
     fn filled(&self) -> impl Iterator<Item = TemplateField> {
-        self.own_template().into_iter().flat_map(move |(name, template)| {
+        let of_template = self.own_template().into_iter().flat_map(move |(name, template)| {
             let masked = self.task.output_column.as_deref().filter(|_| self.masks_answer(template));
             let fields = template.fields().into_iter().filter(move |field| Some(field.column.as_str()) != masked);
             fields.filter(|field| self.takes(&field.column)).map(move |field| self.located(name, field))
-        })
+        });
+        self.derived_columns.fields().into_iter().chain(of_template)
     }
 
     fn filled_in_examples(&self) -> impl Iterator<Item = TemplateField> {
@@ -109,7 +110,7 @@ impl Dataset {
     }
 
     /// The template of the prompts, and its key.
-    fn own_template(&self) -> Option<(&'static str, &dyn RowTemplate)> {
+    pub(super) fn own_template(&self) -> Option<(&'static str, &dyn RowTemplate)> {
         let own = self.task.prompt_template.as_deref().map(|template| ("prompt_template", template));
         own.or_else(|| Some(("ice_template", self.task.ice_template.as_deref()?)))
     }
@@ -128,7 +129,7 @@ impl Dataset {
             || self.task.output_column.as_deref() == Some(column)
     }
 
-    fn located(&self, template: &str, field: TemplateField) -> TemplateField {
+    pub(super) fn located(&self, template: &str, field: TemplateField) -> TemplateField {
         TemplateField { place: self.path(template, &field.place.to_string()).into(), ..field }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de};
 use crate::conversation::is_space;
 use crate::dataset::python::capitalized;
 use crate::dataset::rows::{Fields, Path, Row, Value, whole_number};
-use crate::dataset::template::{Filler, Room, Substitution};
+use crate::dataset::template::{Filler, Room, Substitution, TemplateField, TemplateText, fields_of_texts};
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
 use crate::wording::is_one_typo;
@@ -61,6 +61,14 @@ impl DerivedColumns {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The fields of their texts, with their key paths.
+    pub(crate) fn fields(&self) -> Vec<TemplateField> {
+        let text = |(name, column): &(String, DerivedColumn)| {
+            Some(TemplateText::new(format!("reader_cfg.columns.{name}.text"), column.text.as_deref()?))
+        };
+        fields_of_texts(&self.0.iter().filter_map(text).collect::<Vec<_>>())
     }
 
     /// Sets them in a row, one after the other. One whose path leads to nothing is not set.

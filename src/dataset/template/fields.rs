@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::conversation::{Item, Message, Prompt};
+use crate::conversation::{ContentPart, Item, Message, Prompt};
 use crate::dataset::rows::{Row, listed};
 use crate::error::{Place, Warning};
 use crate::wording::is_misspelt;
@@ -41,10 +41,12 @@ impl TemplateField {
 
     /// An error if the row does not have the column; none if it does.
     pub fn missing_in(&self, row: &Row) -> Option<Warning> {
-        match row.get(&self.column) {
-            Some(_) => None,
-            None => Some(self.missing(&listed(row.names()))),
-        }
+        (!self.is_in(row)).then(|| self.missing(&listed(row.names())))
+    }
+
+    /// Whether the row has the column. In `{{x}}`, that may also be a column named `{x}`.
+    pub(crate) fn is_in(&self, row: &Row) -> bool {
+        row.get(&self.column).is_some() || row.get(&format!("{{{}}}", self.column)).is_some()
     }
 
     /// What is wrong with it if it is filled in no row.
@@ -118,7 +120,7 @@ impl MissingColumns {
         }
         self.rows += 1;
         for (field, lacking) in self.fields.iter().zip(&mut self.lacking) {
-            *lacking += u64::from(row.get(&field.column).is_none());
+            *lacking += u64::from(!field.is_in(row));
         }
     }
 
@@ -218,12 +220,19 @@ pub(crate) fn of_texts<'t>(texts: impl IntoIterator<Item = &'t TemplateText>) ->
 
 /// The texts of the items of a dialogue.
 pub(crate) fn texts_of_items(items: &[Item], place: &str) -> Vec<TemplateText> {
-    let text = |(i, item): (usize, &Item)| match item {
-        Item::Text(text) => Some(TemplateText::new(format!("{place}[{i}]"), text)),
-        Item::Message(Message { prompt: Prompt::Text(prompt), .. }) => {
-            Some(TemplateText::new(format!("{place}[{i}].prompt"), prompt))
+    let mut texts = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        match item {
+            Item::Text(text) => texts.push(TemplateText::new(format!("{place}[{i}]"), text)),
+            Item::Message(Message { prompt: Prompt::Text(prompt), .. }) => {
+                texts.push(TemplateText::new(format!("{place}[{i}].prompt"), prompt));
+            }
+            Item::Message(Message { prompt: Prompt::Parts(parts), .. }) => {
+                let of_parts = parts.iter().filter_map(ContentPart::text_or_source);
+                texts.extend(of_parts.map(|text| TemplateText::new(format!("{place}[{i}].prompt_mm"), text)));
+            }
+            Item::Message(Message { prompt: Prompt::Absent | Prompt::Null, .. }) | Item::Marker(_) => {}
         }
-        _ => None,
-    };
-    items.iter().enumerate().filter_map(text).collect()
+    }
+    texts
 }

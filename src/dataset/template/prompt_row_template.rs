@@ -79,6 +79,11 @@ impl RowTemplate for PromptTemplate {
         found
     }
 
+    /// Except in one pass.
+    fn fills_examples(&self) -> bool {
+        !self.is_single_pass()
+    }
+
     /// None if tokens name the fields.
     fn texts(&self) -> Vec<TemplateText> {
         if !self.column_token_map.is_empty() {

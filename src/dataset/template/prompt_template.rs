@@ -133,7 +133,7 @@ impl PromptTemplate {
         self.fill_around(prompt, examples, Fields::new(row), sep_token)
     }
 
-    fn is_single_pass(&self) -> bool {
+    pub(super) fn is_single_pass(&self) -> bool {
         self.substitution == Substitution::SinglePass && self.column_token_map.is_empty()
     }
 

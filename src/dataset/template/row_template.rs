@@ -158,6 +158,11 @@ pub trait RowTemplate: BoxedTemplate {
         self.fields()
     }
 
+    /// Whether it fills fields that examples left, with the row that is asked.
+    fn fills_examples(&self) -> bool {
+        false
+    }
+
     /// The texts in which fields are filled.
     fn texts(&self) -> Vec<TemplateText> {
         Vec::new()
