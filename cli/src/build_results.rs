@@ -28,9 +28,9 @@ pub(crate) struct Results<'a> {
 impl<'a> Results<'a> {
     /// Of an input with this many bytes, if that is known.
     pub(crate) fn open(args: &'a BuildArgs, bytes: Option<u64>) -> Result<Self> {
-        let rejects = rejects_path(&args.errors, args.output.as_deref());
-        let rejects = rejects.map(|path| Rejects::open(path, "row")).transpose()?;
         let output = Output::open(args.output.as_deref())?;
+        let rejects = rejects_path(&args.errors, args.output.as_deref());
+        let rejects = rejects.map(|path| Rejects::open(path, "row", &output)).transpose()?;
         // A bar would be written between the records.
         let shows_records = args.output.is_none() && io::stdout().is_terminal();
         let progress = progress::bar(bytes, args.quiet || shows_records);

@@ -94,12 +94,19 @@ impl Output {
         matches!(self, Self::Stdout(_) | Self::Direct(..))
     }
 
+    /// A file then keeps what was written if the program is interrupted.
+    pub(crate) fn keep_if_interrupted(&self) {
+        if let Self::File(file, path) = self {
+            file.keep_if_interrupted(path);
+        }
+    }
+
     /// Makes what was written final.
     pub(crate) fn finish(self) -> Result<()> {
         let name = self.name();
         match self {
-            Self::Stdout(mut stdout) => stdout.flush().at(name),
-            Self::Direct(mut file, _) => file.flush().at(name),
+            Self::Stdout(mut stdout) => unless_closed(stdout.flush()).at(name),
+            Self::Direct(mut file, _) => unless_closed(file.flush()).at(name),
             Self::File(file, path) => file.persist(&path).at(name),
         }
     }
@@ -158,10 +165,14 @@ fn copied(write: impl FnOnce(&mut File) -> Result<()>, out: &mut impl Write) -> 
     let mut file = tempfile::tempfile()?;
     write(&mut file)?;
     file.rewind()?;
-    match io::copy(&mut file, out) {
-        // The reader has closed the pipe.
+    Ok(unless_closed(io::copy(&mut file, out).map(drop))?)
+}
+
+/// What writing to a pipe gave. It is no error that the reader has closed the pipe.
+fn unless_closed(written: io::Result<()>) -> io::Result<()> {
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        copied => Ok(copied.map(drop)?),
+        written => written,
     }
 }
 
@@ -193,11 +204,8 @@ pub(crate) fn push_json_line(value: &impl Serialize, out: &mut Vec<u8>) {
 /// Prints a command's result, in colour only if that is supported.
 pub(crate) fn to_stdout(out: Vec<u8>) -> Result<ExitCode> {
     let mut stdout = anstream::stdout();
-    match stdout.write_all(&out).and_then(|()| stdout.flush()) {
-        // The reader has closed the pipe.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        written => written.map(|()| ExitCode::SUCCESS).at("standard output"),
-    }
+    let written = stdout.write_all(&out).and_then(|()| stdout.flush());
+    unless_closed(written).map(|()| ExitCode::SUCCESS).at("standard output")
 }
 
 /// Whether standard output is shown in colour.

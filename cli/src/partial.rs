@@ -1,4 +1,5 @@
-//! Files that are being written: hidden, next to the final ones, and removed if the program is interrupted.
+//! Files that are being written: hidden, next to the final ones, and removed if the program is interrupted, unless what
+//! they have so far is to be kept.
 
 use std::fs;
 use std::io;
@@ -11,7 +12,14 @@ use tempfile::{NamedTempFile, TempPath};
 const MOST_OF_NAME: usize = 50;
 
 /// The files that exist now.
-static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static FILES: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
+
+/// A file that exists now.
+struct Listed {
+    path: PathBuf,
+    /// Where it is moved if the program is interrupted; otherwise it is removed.
+    kept_as: Option<PathBuf>,
+}
 
 /// A file that is being written. Dropped before [`Partial::persist`], it is removed.
 pub(crate) struct Partial {
@@ -22,7 +30,7 @@ pub(crate) struct Partial {
 impl Partial {
     /// Creates one next to `path`.
     pub(crate) fn beside(path: &Path) -> io::Result<Self> {
-        removed_at_signals();
+        ended_at_signals();
         // The last component is that of the directory, so only the rename would fail, after everything was written.
         if path.to_string_lossy().ends_with(std::path::is_separator) {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory; add the name of a file"));
@@ -42,8 +50,13 @@ impl Partial {
         let replaced = fs::metadata(path).ok().filter(fs::Metadata::is_file);
         // The list stays locked, so that no signal comes between a file and its entry.
         let mut files = files();
-        let file = builder.prefix(&format!(".{name}.")).suffix(".partial").tempfile_in(directory)?;
-        files.push(file.path().to_owned());
+        let file = builder.prefix(&format!(".{name}.")).suffix(".partial").tempfile_in(directory);
+        // The hidden file's own name says nothing to whoever named the final one.
+        let file = file.map_err(|error| {
+            let what = format!("no file can be created in {}: {}", directory.display(), error.kind());
+            io::Error::new(error.kind(), what)
+        })?;
+        files.push(Listed { path: file.path().to_owned(), kept_as: None });
         if let Some(replaced) = replaced {
             file.as_file().set_permissions(replaced.permissions())?;
         }
@@ -54,6 +67,13 @@ impl Partial {
     /// The file itself.
     pub(crate) fn file(&mut self) -> &mut fs::File {
         &mut self.file
+    }
+
+    /// Lets an interrupted program move it to its final path, if anything is in it.
+    pub(crate) fn keep_if_interrupted(&self, path: &Path) {
+        let Some(partial) = &self.path else { return };
+        let mut files = files();
+        files.iter_mut().filter(|file| file.path == **partial).for_each(|file| file.kept_as = Some(path.to_owned()));
     }
 
     /// Moves it to its final path.
@@ -95,17 +115,33 @@ impl io::Write for Partial {
     }
 }
 
-fn files() -> MutexGuard<'static, Vec<PathBuf>> {
+fn files() -> MutexGuard<'static, Vec<Listed>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn forget(path: &Path) {
-    files().retain(|file| file != path);
+    files().retain(|file| file.path != path);
 }
 
-/// Lets Ctrl-C, TERM and HUP remove incomplete files and end the program, with the exit code that shells expect. A second
-/// signal ends it at once. If this is not possible, signals end the program as usual, and the files stay.
-fn removed_at_signals() {
+impl Listed {
+    /// Keeps the file if that is wanted and something is in it, and removes it otherwise.
+    #[cfg(unix)]
+    fn end(&self) {
+        let has_something = fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() > 0);
+        let kept = self.kept_as.as_ref().filter(|_| has_something);
+        let is_moved = kept.is_some_and(|kept| fs::rename(&self.path, kept).is_ok());
+        if let Some(kept) = kept.filter(|_| !is_moved) {
+            let _ = copy(&self.path, kept);
+        }
+        if !is_moved {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Lets Ctrl-C, TERM and HUP remove or keep incomplete files and end the program, with the exit code that shells expect. A
+/// second signal ends it at once. If this is not possible, signals end the program as usual, and the hidden files stay.
+fn ended_at_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         #[cfg(unix)]
@@ -115,7 +151,6 @@ fn removed_at_signals() {
 
 #[cfg(unix)]
 mod unix {
-    use std::fs;
     use std::io;
     use std::sync::Arc;
     use std::thread;
@@ -134,9 +169,7 @@ mod unix {
             if let Some(signal) = watched.forever().next() {
                 // From now on no file is created.
                 let files = super::files();
-                for file in files.iter() {
-                    let _ = fs::remove_file(file);
-                }
+                files.iter().for_each(super::Listed::end);
                 std::process::exit(128 + signal);
             }
         })?;

@@ -35,8 +35,12 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    pub(crate) fn open(path: PathBuf, unit: &'static str) -> Result<Self> {
+    /// Of a run with this output. If the run is interrupted, they are kept where what was written before them is.
+    pub(crate) fn open(path: PathBuf, unit: &'static str, beside: &Output) -> Result<Self> {
         let output = Output::open(Some(&path))?;
+        if beside.keeps_its_beginning() {
+            output.keep_if_interrupted();
+        }
         Ok(Self { unit, path, output, count: 0 })
     }
 

@@ -42,8 +42,8 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let options = TrimOptions { include_stop, keep_special_tokens, explain, validate };
     let trimmer = AnswerTrimmer::new(&builder, options)?.setting_name(flag);
     let trimmer = trimmer.run_id(args.run_id.run_id.clone()).stop_at_error(rejects.is_none());
-    let mut rejects = rejects.map(|path| Rejects::open(path, "line")).transpose()?;
     let mut output = Output::open(args.output.as_deref())?;
+    let mut rejects = rejects.map(|path| Rejects::open(path, "line", &output)).transpose()?;
     let mut totals = TrimTotals::default();
     let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
     let inputs = source.open(Shape::default())?;

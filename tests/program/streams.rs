@@ -16,6 +16,8 @@ pub(crate) fn tests() -> Tests {
         a_closed_pipe_of_files_ends_quietly,
         a_closed_pipe_leaves_the_rejects,
         a_closed_pipe_leaves_results_whole,
+        #[cfg(unix)]
+        an_interrupted_run_leaves_the_rejects,
         results_come_while_input_is_still_open,
         a_slow_pipe_gives_each_result_before_the_next_line,
         a_killed_run_leaves_no_output,
@@ -126,7 +128,10 @@ fn a_closed_pipe_of_files_ends_quietly() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let input = folder.path().join("in.jsonl");
     write_conversations(&input, 2_000, false);
-    for form in FILE_FORMS {
+    // What is so little is written at the very end.
+    let little = folder.path().join("little.jsonl");
+    write_conversations(&little, 2, false);
+    for (form, input) in FILE_FORMS.iter().flat_map(|form| [(form, &input), (form, &little)]) {
         let args = ["build", "-m", "demo", "-q", "--format", form, &input.to_string_lossy()];
         let mut child = metatok(&args).spawn().expect("the program starts");
         drop(child.stdout.take());
@@ -155,6 +160,30 @@ fn a_closed_pipe_leaves_the_rejects() {
     let rejected = std::fs::read_to_string(&rejects).expect("there are rejects").lines().count();
     assert!((10..200).contains(&rejected), "{rejected}");
     assert!(stderr.contains(&format!("metatok: {rejected} rows rejected")), "{stderr}");
+}
+
+/// Where the prompts before them are.
+#[cfg(unix)]
+fn an_interrupted_run_leaves_the_rejects() {
+    let good = "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}\n";
+    for is_file in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let args = ["build", "-m", "demo", "-q", "--on-error", "reject", "--rejects", "r.jsonl", "-"];
+        let args = [&args[..], if is_file { &["-o", "out.jsonl"] } else { &[] }].concat();
+        let mut child =
+            program::metatok(folder.path(), &args).stdin(Stdio::piped()).spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        stdin.write_all(format!("nonsense\n{good}").as_bytes()).expect("the program reads");
+        // The prompt after the bad line is written before or after it.
+        wait_for(|| partial_bytes(folder.path()) > 0, &mut child);
+        let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        assert!(kill.is_ok_and(|status| status.success()));
+        assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15));
+        let rejects = std::fs::read_to_string(folder.path().join("r.jsonl")).ok();
+        assert_eq!(rejects.is_some_and(|rejects| rejects.contains("nonsense")), !is_file);
+        let left = std::fs::read_dir(folder.path()).expect("it is there").count();
+        assert_eq!(left, usize::from(!is_file));
+    }
 }
 
 /// A result is of all answers, whoever reads what is written about each.
