@@ -92,25 +92,32 @@ impl Bench<'_> {
         step: impl Fn() -> Result<S> + Sync,
     ) -> Result<Speed> {
         let started = Instant::now();
-        let measured = || -> Result<Speed> {
-            let (mut passes, mut tokens, mut spent) = (0, 0, Duration::ZERO);
+        let measured = || -> Result<(u64, u64, Duration)> {
+            let (mut passes, mut tokens, mut preparing) = (0, 0, Duration::ZERO);
             while passes == 0 || started.elapsed() < self.time {
-                let (mut step, began) = (step()?, Instant::now());
+                let began = Instant::now();
+                let mut step = step()?;
+                preparing += began.elapsed();
                 for conversation in &self.data.conversations {
                     tokens += step(conversation)? as u64;
                 }
-                spent += began.elapsed();
                 passes += 1;
             }
-            Ok(self.speed(work, passes, tokens, spent))
+            Ok((passes, tokens, preparing))
         };
-        let speeds = std::thread::scope(|scope| {
+        let threads = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..self.cores).map(|_| scope.spawn(measured)).collect();
             let joined = workers.into_iter().map(|worker| worker.join().expect("measuring does not panic"));
             joined.collect::<Result<Vec<_>>>()
         })?;
+        // Each thread's time ends with the last thread's. Otherwise those that wait for a core would add up to more than
+        // the cores can do.
+        let spent = started.elapsed();
+        let speeds = threads
+            .into_iter()
+            .map(|(passes, tokens, preparing)| self.speed(work, passes, tokens, spent.saturating_sub(preparing)));
         let nothing = self.speed(work, 0, 0, Duration::MAX);
-        Ok(speeds.into_iter().fold(nothing, Speed::beside))
+        Ok(speeds.fold(nothing, Speed::beside))
     }
 
     fn speed(&self, work: &'static str, passes: u64, tokens: u64, spent: Duration) -> Speed {

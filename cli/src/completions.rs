@@ -12,6 +12,12 @@ use metatok::error::{ErrorKind, Result};
 /// The variable that a shell sets to ask.
 const VARIABLE: &str = "METATOK_COMPLETE";
 
+/// The script of bash, whose words are not the program's, and which quotes names of files only if it is told to.
+const BASH: &str = include_str!("completions.bash");
+
+/// The script of zsh, which would quote the tilde in names of files.
+const ZSH: &str = include_str!("completions.zsh");
+
 /// Answers a shell, if one asks, and then ends the program.
 pub(crate) fn answer(args: &[OsString]) {
     let folder = std::env::current_dir().ok();
@@ -23,12 +29,18 @@ pub(crate) fn answer(args: &[OsString]) {
 
 /// Prints the shell's registration script.
 pub(crate) fn run(shell: Shell) -> Result<ExitCode> {
-    let shells = Shells::builtins();
-    let name = shell.to_string();
-    let Some(completer) = shells.completer(&name) else {
-        return Err(ErrorKind::Usage(format!("completions for {name} are not supported")).into());
-    };
     let mut out = Vec::new();
-    completer.write_registration(VARIABLE, "metatok", "metatok", "metatok", &mut out)?;
+    match shell {
+        Shell::Bash => out.extend_from_slice(BASH.as_bytes()),
+        Shell::Zsh => out.extend_from_slice(ZSH.as_bytes()),
+        _ => {
+            let name = shell.to_string();
+            let shells = Shells::builtins();
+            let Some(completer) = shells.completer(&name) else {
+                return Err(ErrorKind::Usage(format!("completions for {name} are not supported")).into());
+            };
+            completer.write_registration(VARIABLE, "metatok", "metatok", "metatok", &mut out)?;
+        }
+    }
     output::to_stdout(out)
 }

@@ -12,6 +12,7 @@ pub(crate) fn tests() -> Tests {
         rare_options_are_in_the_long_help_only,
         examples_of_help_pages_are_commands,
         completions_know_names,
+        completions_of_bash_are_of_whole_words,
         bench_checks_before_it_measures
     ]
 }
@@ -127,6 +128,39 @@ fn completions_know_names() {
     }
 }
 
+/// Bash passes words that it splits at "=" and ":", and quotes and backslashes as they are typed.
+fn completions_of_bash_are_of_whole_words() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    for name in ["my file.jsonl", "train.jsonl", "a:b.jsonl", "template.jinja"] {
+        std::fs::write(folder.path().join(name), "").expect("the file can be written");
+    }
+    const SCRIPT: &str = r#"
+eval "$("$METATOK" completions bash)"
+metatok() { "$METATOK" "$@"; }
+COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3))
+_metatok metatok "$2" ""
+printf '%s\n' "${COMPREPLY[@]}"
+"#;
+    // The line, what bash replaces, and the words.
+    let cases: [(&str, &str, &[&str], &str); 8] = [
+        ("build --format sgl", "sgl", &["build", "--format", "sgl"], "sglang"),
+        ("build --format=sgl", "sgl", &["build", "--format", "=", "sgl"], "sglang"),
+        ("build --train=tr", "tr", &["build", "--train", "=", "tr"], "train.jsonl"),
+        ("build --chat-template te", "te", &["build", "--chat-template", "te"], "template.jinja"),
+        (r"build my\ f", r"my\ f", &["build", r"my\ f"], "my file.jsonl"),
+        ("build \"my f", "my f", &["build", "\"my f"], "my file.jsonl"),
+        ("build --train='my f", "my f", &["build", "--train", "=", "'my f"], "my file.jsonl"),
+        ("build a:", "", &["build", "a", ":"], "b.jsonl"),
+    ];
+    for (line, typed, words, expected) in cases {
+        let mut bash = Command::new("bash");
+        bash.args(["--norc", "-c", SCRIPT, "bash", &format!("metatok {line}"), typed, "metatok"]).args(words);
+        let Ok(output) = bash.env("METATOK", METATOK).current_dir(folder.path()).output() else { return };
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(stdout.trim_end(), expected, "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 fn bench_checks_before_it_measures() {
     let output = metatok(&["bench", "--seconds", "0.01", "-j", "1"]).output().expect("the program runs");
     assert!(output.status.success());
@@ -139,4 +173,10 @@ fn bench_checks_before_it_measures() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     assert_eq!((&report["prompts"], &report["equal_ids"]), (&36.into(), &35.into()), "{report}");
     assert!(report["speeds"].as_array().is_some_and(|speeds| speeds.len() >= 3), "{report}");
+    let output = metatok(&["bench", "--seconds", "0.01", "-j", "1000", "--json"]).output().expect("the program runs");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let measured =
+        report["speeds"].as_array().and_then(|speeds| speeds.iter().map(|speed| speed["cores"].as_u64()).max());
+    assert_eq!(measured, Some(Some(cores as u64)), "{report}");
 }

@@ -53,7 +53,7 @@ pub(crate) struct BenchArgs {
 
     /// Number of threads for the second measurement
     ///
-    /// The first measurement uses one thread. Default: one per core.
+    /// The first measurement uses one thread. Default: one per core, which is also the maximum.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
     pub(crate) threads: Option<u16>,
 }

@@ -1,5 +1,6 @@
 //! Which model and tokenizer.
 
+use clap::ValueHint;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Map, Value};
 
@@ -28,7 +29,7 @@ pub(crate) struct ModelArgs {
     ///
     /// A Jinja file, or the name of one of the tokenizer's chat templates. Only the tokenizer of --model is then used. Without
     /// this option and --model, metatok uses the tokenizer's default chat template.
-    #[arg(long, value_name = "FILE|NAME", conflicts_with = "conversation", hide_short_help = true)]
+    #[arg(long, value_name = "FILE|NAME", value_hint = ValueHint::FilePath, conflicts_with = "conversation", hide_short_help = true)]
     pub(crate) chat_template: Option<String>,
 
     /// Variables of the chat template, as a JSON object
