@@ -16,7 +16,7 @@ pub(super) struct Requests {
 }
 
 /// What is to be done if there are more of one than of the other.
-const WAY_OUT: &str = "one answer must be in the place of each request, an error too, as JSON";
+pub(super) const WAY_OUT: &str = "one answer must be in the place of each request, an error too, as JSON";
 
 impl Requests {
     pub(super) fn new(input: Input, longest: usize) -> Self {
