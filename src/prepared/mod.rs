@@ -42,7 +42,7 @@ use crate::dataset::{
     Dataset, DatasetSource, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns, PickedRow, RawRecord, Row,
     RowPrompter, TemplateField, Value, arrow_rows,
 };
-use crate::dialect::Model;
+use crate::dialect::{Model, parse_file};
 use crate::digest::{digest, hex};
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, way_out};
 use crate::fingerprint::Fingerprint;
@@ -59,7 +59,7 @@ use unused_column::UnusedColumn;
 pub struct PreparedDataset {
     dataset: Arc<Dataset>,
     options: DatasetOptions,
-    /// A hash of the dataset file.
+    /// A hash of what the dataset file says.
     digest: String,
     train: Arc<[Row]>,
     prompter: RowPrompter,
@@ -110,6 +110,7 @@ impl PreparedDataset {
     }
 
     fn with_digest(mut dataset: Dataset, bytes: &[u8], options: &DatasetOptions) -> Result<Self> {
+        let digest = digest_of_dataset(&dataset.name, bytes);
         if options.num_fewshot != Some(0) {
             check_retriever(&dataset)?;
         }
@@ -139,7 +140,7 @@ impl PreparedDataset {
             unused_columns: UnusedColumn::of(&dataset).into(),
             kept: KeptColumns { id: options.id_column.clone(), keep: each_once(&options.keep) },
             judged: judged.map(Arc::new),
-            digest: digest(&String::from_utf8_lossy(bytes).into()),
+            digest,
             dataset,
             options: options.clone(),
             train,
@@ -308,21 +309,31 @@ fn check_retriever(dataset: &Dataset) -> Result<()> {
     Err(ErrorKind::Dataset(what.into()).with_way_out(way_out)).at(*key_path).at(Place::file(name))
 }
 
-/// Every row of the inputs, and a hash of them.
+/// A hash of what a dataset file says, without comments and white space. Keys keep their order, because it is that of
+/// labels and columns.
+fn digest_of_dataset(name: &str, bytes: &[u8]) -> String {
+    let values = parse_file::<Value>(name, bytes).ok().and_then(|values| serde_json::to_string(&values).ok());
+    digest(&values.unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()).into())
+}
+
+/// Every row of the inputs, and a hash of them, whatever the format of their file.
 fn read(inputs: Vec<Input>, longest: usize) -> Result<(Vec<Row>, String)> {
     let (mut rows, mut hash) = (Vec::new(), Sha256::new());
     each_record(inputs, Holds::Rows, longest, |place, record| {
         let (row, json) = record.and_then(row_with_json).map_err(|error| place.of_error(error))?;
         hash.update(json.len().to_le_bytes());
-        hash.update(&*json);
+        hash.update(json);
         rows.push(row);
         Ok(ControlFlow::Continue(()))
     })?;
     Ok((rows, hex(hash)))
 }
 
-fn row_with_json(record: RawRecord<'_>) -> Result<(Row, Cow<'_, str>)> {
-    Ok((record.row()?.into_owned(), record.json()?))
+/// A row, and its JSON, in which white space and the spelling of a value make no difference.
+fn row_with_json(record: RawRecord<'_>) -> Result<(Row, String)> {
+    let row = record.row()?.into_owned();
+    let json = row.to_json()?;
+    Ok((row, json))
 }
 
 /// These columns without those that were named before.

@@ -48,6 +48,16 @@ fn what_rows_and_budgets_decide_is_in_it() {
         (Some(0), String::new())
     );
     assert_eq!(run(&[&check[..], &rows].concat()).0, Some(0));
+    // The same rows, written in other ways.
+    let spelled = [
+        ("train.jsonl", "{ \"q\" : \"1+1=?\", \"a\" : \"\\u0032\" }\n"),
+        ("train.json", "[\n  {\n    \"q\": \"1+1=?\",\n    \"a\": \"2\"\n  }\n]\n"),
+        ("train.csv", "q,a\n1+1=?,2\n"),
+    ];
+    for (name, text) in spelled {
+        write(name, text);
+        assert_eq!(run(&[&check[..], &["--dataset", "set.toml", "--train", name]].concat()).0, Some(0), "{name}");
+    }
     write("train.jsonl", "{\"q\": \"3+1=?\", \"a\": \"4\"}\n");
     let (code, message) = run(&[&check[..], &rows].concat());
     assert!(code == Some(1) && message.starts_with("metatok: built: line 1: train differs: file has"), "{message}");
