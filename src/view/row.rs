@@ -5,10 +5,11 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::assemble::Span;
-use crate::conversation::{Conversation, MediaKind, Section, openai_role};
+use crate::conversation::{Conversation, Media, MediaKind, Section, openai_role};
 use crate::error::counted;
 use crate::render::{Element, Part};
 use crate::tokenizer::drawn;
+use crate::view::short_name::short_name;
 
 /// Adjacent tokens with one origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,8 +43,21 @@ pub struct ViewRow {
 pub struct ViewMedia {
     /// Its kind.
     pub kind: MediaKind,
-    /// Its source, shortened: see [`crate::conversation::Media::short_source`].
+    /// Its source, shortened: see [`crate::conversation::Media::short_source`]. For a path from the root, or out of the
+    /// folder, its last two components.
     pub source: String,
+}
+
+impl ViewMedia {
+    fn new(media: &Media) -> Self {
+        let name = media.path().map(|path| match path.len() == media.source.len() {
+            true => short_name(path),
+            // The path of a URL begins at the root.
+            false => short_name(&format!("/{path}")),
+        });
+        let named = name.map(|name| Media::new(media.kind, name).short_source());
+        Self { kind: media.kind, source: named.unwrap_or_else(|| media.short_source()) }
+    }
 }
 
 impl ViewRow {
@@ -61,7 +75,7 @@ impl ViewRow {
             message_role,
             message,
             example,
-            media: media.map(|media| ViewMedia { kind: media.kind, source: media.short_source() }),
+            media: media.map(ViewMedia::new),
         }
     }
 
