@@ -13,10 +13,14 @@ use crate::setup;
 use crate::source::Source;
 use metatok::builder::PromptBuilder;
 use metatok::compare::{AnswerComparer, CompareTotals};
-use metatok::error::{ErrorKind, Result, counted};
+use metatok::error::{At, ErrorKind, Result, counted};
 use metatok::input::Input;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
+    if args.run_id.len() > 2 {
+        let what = format!("there are {} of these prefixes, but only two files of answers", args.run_id.len());
+        return Err(ErrorKind::Usage(what).with_way_out("give one, or one for each file")).at("--run-id");
+    }
     let paths = [args.a.clone(), args.b.clone()];
     let outputs = Outputs::to("--output", args.output.as_deref());
     outputs.check_source(&paths, &Source::find(&paths)?)?;

@@ -10,7 +10,12 @@ use metatok::error::{ErrorKind, Result};
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let template = ConversationTemplate::load(&args.template)?;
     let out = match args.to {
-        ConvertTo::Meta => to_toml(&template.to_meta_template()?)?,
+        ConvertTo::Meta => {
+            // An error names the template as the arguments do, which is perhaps not its own name.
+            let as_named =
+                || ConversationTemplate { name: args.template.clone(), ..template.clone() }.to_meta_template();
+            to_toml(&template.to_meta_template().or_else(|_| as_named())?)?
+        }
         ConvertTo::Conversation => to_toml(&template)?,
     };
     output::to_stdout(out)

@@ -1,6 +1,7 @@
 //! `metatok stats`: how long prompts are, by dataset.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -9,10 +10,13 @@ use crate::args::{Shape, StatsArgs};
 use crate::figures::{ALL, Table};
 use crate::output;
 use crate::source::Source;
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{At, ErrorKind, Place, Result};
 use metatok::input::by_dataset;
 use metatok::lengths::{LengthSummary, Lengths};
 use metatok::sink::PromptLength;
+
+/// The extensions of arrays, and of tables that are not read.
+const UNREAD: [&str; 4] = ["npz", "npy", "safetensors", "arrow"];
 
 /// A dataset's line of JSON.
 #[derive(Serialize)]
@@ -35,6 +39,7 @@ pub(crate) fn run(args: &StatsArgs) -> Result<ExitCode> {
         let what = "there are no prompts: choose a file that `metatok build` wrote, or pipe its output in";
         return Err(ErrorKind::Usage(what.into()).into());
     }
+    args.inputs.iter().try_for_each(|path| check_form(path))?;
     let max_out_len = args.max_out_len.unwrap_or_default() as u64;
     let (inputs, longest) = (source.open(Shape::default())?, args.read.max_line_bytes);
     let mut datasets = by_dataset(inputs, longest, "prompt", |lengths: &mut Lengths, line| {
@@ -62,6 +67,17 @@ pub(crate) fn run(args: &StatsArgs) -> Result<ExitCode> {
         table(&figures, max_seq_len).write(&mut out);
     }
     output::to_stdout(out)
+}
+
+/// Rejects a file that `metatok build` wrote, but in a form whose prompts are not read here.
+fn check_form(path: &Path) -> Result<()> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if !UNREAD.contains(&extension) || !path.is_file() {
+        return Ok(());
+    }
+    let what = format!("prompts in a file of the format {extension} are not counted");
+    let way_out = "build with a format of lines, such as --format ids, or with --format parquet, and count those";
+    Err(ErrorKind::Usage(what).with_way_out(way_out)).at(Place::file(path.display()))
 }
 
 /// A dataset's name, its lengths, and how many prompts do not fit.

@@ -66,11 +66,11 @@ impl Sampling {
     /// [`ErrorKind::Usage`] names a temperature, `top_p` or repetition penalty out of range.
     pub fn check(&self) -> Result<()> {
         let what = if !(0.0..=f64::MAX).contains(&self.temperature) {
-            format!("temperature is {}, but must be 0 or more", self.temperature)
+            format!("temperature is {}, but must be a finite number, 0 or more", self.temperature)
         } else if !(self.top_p > 0.0 && self.top_p <= 1.0) {
             format!("top_p is {}, but must be above 0 and at most 1", self.top_p)
         } else if !(self.repetition_penalty > 0.0 && self.repetition_penalty <= f64::MAX) {
-            format!("repetition_penalty is {}, but must be above 0", self.repetition_penalty)
+            format!("repetition_penalty is {}, but must be a finite number above 0", self.repetition_penalty)
         } else {
             return Ok(());
         };

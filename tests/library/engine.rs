@@ -370,7 +370,10 @@ fn wrong_models_and_prompts() {
     assert_eq!(refused(&[1], Sampling { top_p: 0.0, ..greedy }), "top_p is 0, but must be above 0 and at most 1");
     let too_many = engine.generate(&mut Listed::new(Vec::new()), seqs(4097)).err().map(|error| error.to_string());
     assert_eq!(too_many.as_deref(), Some("4097 sequences side by side are too many; the most is 4096"));
-    assert_eq!(refused(&[1], Sampling { temperature: -1.0, ..greedy }), "temperature is -1, but must be 0 or more");
+    assert_eq!(
+        refused(&[1], Sampling { temperature: -1.0, ..greedy }),
+        "temperature is -1, but must be a finite number, 0 or more"
+    );
 }
 
 /// Answers of 1 to 100 tokens, greedy and sampled.

@@ -376,7 +376,7 @@ mod with_an_engine {
                 &["--dataset", "boolq", "-"],
                 "`run` writes answers, but the dataset's inferencer makes texts to score; use `build`",
             ),
-            (&["--temperature", "-1"], "temperature is -1, but must be 0 or more"),
+            (&["--temperature", "-1"], "temperature is -1, but must be a finite number, 0 or more"),
             (&["--top-p", "1.5"], "top_p is 1.5, but must be above 0 and at most 1"),
             (&["--device", "tpu"], "--device \"tpu\" must be cpu, cuda, or cuda:N"),
             (
