@@ -168,7 +168,7 @@ mod tests {
             (r#"{"do_sample": true, "min_p": 0.05}"#, Err("min_p is 0.05, which this engine does not apply; state temperature, top_p and top_k yourself")),
             (r#"{"num_beams": 4}"#, Err("num_beams is 4, which this engine does not apply; state temperature, top_p and top_k yourself")),
             (r#"{"do_sample": true, "top_p": 2}"#, Err("top_p is 2, but must be above 0 and at most 1")),
-            (r#"{"repetition_penalty": 0}"#, Err("repetition_penalty is 0, but must be above 0")),
+            (r#"{"repetition_penalty": 0}"#, Err("repetition_penalty is 0, but must be a finite number above 0")),
         ];
         for (json, expected) in table {
             let found = Sampling::of_generation_config(json.as_bytes()).map_err(|error| error.to_string());

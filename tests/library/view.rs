@@ -239,7 +239,7 @@ fn media_are_chips() {
     let builder = PromptBuilder::new(&model, tokenizer, &BuilderOptions::default()).expect("they fit");
     let options = TerminalOptions { width: 100, colour: false, ids: false };
     for (source, shown) in [
-        ("/a b.png".to_owned(), "/a b.png"),
+        ("/home/ann/my pics/a b.png".to_owned(), "my pics/a b.png"),
         ("<script>\u{1b}[31m\n\u{202e}".to_owned(), "<script><U+001B>[31m↵<U+202E>"),
         (format!("data:image/png;base64,{}", "A".repeat(10_000)), "data:image/png;base64,AAAAAAAA… (10022 bytes)"),
     ] {
