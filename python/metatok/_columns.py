@@ -96,11 +96,11 @@ def with_column(rows: Any, name: str, values: list[Any]) -> Any:
         import pyarrow as pa
 
         kept = rows.drop_columns([name]) if name in rows.column_names else rows
-        return kept.append_column(name, pa.array(values, pa.list_(pa.int64())))
+        return kept.append_column(name, pa.array(values, pa.list_(pa.int32())))
     if hasattr(rows, "with_columns"):
         import polars
 
-        return rows.with_columns(polars.Series(name, [ids.tolist() for ids in values], polars.List(polars.Int64)))
+        return rows.with_columns(polars.Series(name, [ids.tolist() for ids in values], polars.List(polars.Int32)))
     return rows.assign(**{name: values})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from metatok import _metatok
 from metatok.tokenizer import _as_ids
@@ -49,7 +49,7 @@ class Stream:
     ) -> None:
         self._core = _metatok.Stream(builder._core, include_stop, skip_special_tokens)
 
-    def push(self, id: int) -> str:
+    def push(self, id: SupportsIndex) -> str:
         """Takes the next id, and returns the whole characters that can no longer be part of a stop.
 
         Raises:
@@ -75,6 +75,9 @@ class Stream:
     def token_ids(self) -> list[int]:
         """The tokens before the stop."""
         return self._core.token_ids
+
+    def __copy__(self) -> Stream:
+        raise TypeError("a stream cannot be copied; push its ids into a new one")
 
     def __repr__(self) -> str:
         return f"Stream(tokens={len(self.token_ids)}, finish_reason={self.finish_reason!r})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from metatok import _json, _metatok
 from metatok._several import several
@@ -13,7 +13,7 @@ from metatok.batch import Batch
 from metatok.building import Building
 from metatok.checks import Diff, Finding
 from metatok.dialogue import Dialogue
-from metatok.errors import UsageError, _warn
+from metatok.errors import InputError, UsageError, _warn
 from metatok.task import Task
 from metatok.tokenizer import Tokenizer, _answer_ids, _as_ids, _loaded, chat_template_of, named_chat_template
 from metatok.view import View
@@ -130,7 +130,7 @@ class PromptBuilder(Building):
         return cls(tokenizer=tokenizer, chat_template=chat_template, **options)
 
     def complete(
-        self, ids: Iterable[int], *, prompt: Any = None, include_stop: bool = False, skip_special_tokens: bool = True
+        self, ids: Iterable[SupportsIndex], *, prompt: Any = None, include_stop: bool = False, skip_special_tokens: bool = True
     ) -> Completion:
         """A model's output, trimmed to where it should have ended.
 
@@ -147,12 +147,11 @@ class PromptBuilder(Building):
         Completion(token_ids=[44, 695], text='Mars', finish_reason='stop', stop={...}, tail=[1052, 1053])
         """
         prompts = None if prompt is None else [prompt]
-        options = {"include_stop": include_stop, "skip_special_tokens": skip_special_tokens}
-        return self.complete_all([ids], prompts=prompts, **options)[0]
+        return self._complete([_answer_ids(ids)], prompts, include_stop, skip_special_tokens)[0]
 
     def complete_all(
         self,
-        ids: Iterable[Iterable[int]],
+        ids: Iterable[Iterable[SupportsIndex]],
         *,
         prompts: Iterable[Any] | None = None,
         include_stop: bool = False,
@@ -166,12 +165,21 @@ class PromptBuilder(Building):
             include_stop: As for :meth:`complete`.
             skip_special_tokens: As for :meth:`complete`.
 
+        Raises:
+            MetatokError: as for :meth:`complete`, with the number of the answer.
+            TypeError: for what is not an answer's ids.
+
         >>> builder = PromptBuilder("demo")
         >>> prompt = builder.build([{"role": "user", "content": "Which planet is red?"}])
         >>> [done.text for done in builder.complete_all([[1053, *prompt.tolist(), 44, 695, 1052]], prompts=[prompt])]
         ['Mars']
         """
-        answers = [_answer_ids(answer) for answer in ids]
+        answers = [_numbered(number, answer) for number, answer in enumerate(several(ids, "answers", "complete()"))]
+        return self._complete(answers, prompts, include_stop, skip_special_tokens)
+
+    def _complete(
+        self, answers: list[list[int]], prompts: Iterable[Any] | None, include_stop: bool, skip_special_tokens: bool
+    ) -> list[Completion]:
         prompts = prompts.rows() if isinstance(prompts, Batch) else prompts
         before = None if prompts is None else [_as_ids(getattr(prompt, "input_ids", prompt)) for prompt in prompts]
         if before is not None and len(before) != len(answers):
@@ -289,6 +297,16 @@ class PromptBuilder(Building):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _of_core, (type(self), self._core), getattr(self, "__dict__", None) or None
+
+
+def _numbered(number: int, answer: Iterable[SupportsIndex]) -> list[int]:
+    """The ids of an answer of several."""
+    try:
+        return _answer_ids(answer)
+    except InputError as error:
+        raise error._at_answer(number) from None
+    except TypeError as error:
+        raise TypeError(f"answer {number} is not a list of token ids: {error}") from None
 
 
 def _of_core(of: type[PromptBuilder], core: _metatok.Builder) -> PromptBuilder:

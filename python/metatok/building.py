@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Building:
         conversations: Iterable[object],
         *,
         padding_side: str = "left",
-        pad_to_multiple_of: int | None = None,
+        pad_to_multiple_of: SupportsIndex | None = None,
         return_tensors: str = "np",
         dtype: Any = "int64",
         threads: int | None = None,
@@ -202,7 +202,7 @@ class Building:
         keep = [keep] if isinstance(keep, str) else list(keep)
         first_row = whole("first_row", first_row)
         if max_out_len is not None:
-            max_out_len = whole("max_out_len", max_out_len)
+            max_out_len = whole("max_out_len", max_out_len, 1)
         limits = limits_of(budget, max_out_len)
         read = readable(table, column, id_column, keep)
         return _metatok.build_arrow(
@@ -225,7 +225,7 @@ class Building:
             conversations: Any iterable. A request has the ``id`` of its record, or its number.
             form: ``"vllm"``, ``"vllm-generate"``, ``"sglang"``, ``"llama-cpp"``, ``"lmdeploy"``, ``"openai"``,
                 ``"trtllm"``, ``"dynamo"``, ``"triton"`` or ``"ids"``.
-            max_out_len: How many tokens an answer may have.
+            max_out_len: How many tokens an answer may have, 1 or more.
             sampling: ``temperature``, ``top_p``, ``top_k``, ``seed``, ``model`` (its name on the server), ``run_id``;
                 other keys are added to requests as they are. By default the likeliest token is always chosen.
             threads: As for :meth:`build_all`.
@@ -240,7 +240,7 @@ class Building:
         (9, [1052, 1050])
         """
         if max_out_len is not None:
-            max_out_len = whole("max_out_len", max_out_len)
+            max_out_len = whole("max_out_len", max_out_len, 1)
         limits = limits_of(budget, max_out_len)
         lines = _metatok.requests(
             self._core, several(conversations), form, max_out_len, dict(sampling or {}), threads, limits
@@ -305,6 +305,8 @@ class _Map:
             rows = {self.column: rows}
         said = conversations(columns_of(rows, self.column), self.column)
         ids, ends = self.builder._core.build_flat(said, None, self.budget)
+        # As `datasets` has the ids of tokenizers, whatever the format of a dataset is.
+        ids = ids.astype(np.int32)
         built = [ids[start:end] for start, end in zip(ends, ends[1:])]
         # Streams compare and print what they are given as it is.
         return with_column(rows, "input_ids", [one.tolist() for one in built] if type(rows) is dict else built)

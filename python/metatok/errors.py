@@ -27,7 +27,7 @@ class MetatokError(ValueError):
         kind: A stable name, such as ``unknown-role``.
         fault: Whose fault it is: ``input``, ``model``, ``dataset``, ``usage`` or ``system``.
         place: Where it is. Keys are those that are known of ``file``, ``line`` (from 1), ``key`` (a path in a file),
-            ``column`` of a row, ``conversation`` and ``message`` (both from 0), and ``id`` of a table's row.
+            ``column`` of a row, ``conversation``, ``message`` and ``answer`` (all from 0), and ``id`` of a table's row.
         way_out: What to do about it, or None.
     """
 
@@ -54,6 +54,11 @@ class MetatokError(ValueError):
         """The same error, of this conversation of a batch."""
         place: dict[str, str | int] = {"conversation": number, **self.place}
         return type(self)(f"conversation {number}: {self}", self.kind, self.fault, place, self.way_out)
+
+    def _at_answer(self, number: int) -> MetatokError:
+        """The same error, of this answer of several."""
+        place: dict[str, str | int] = {"answer": number, **self.place}
+        return type(self)(f"answer {number}: {self}", self.kind, self.fault, place, self.way_out)
 
     def _at_row(self, number: int, row: str) -> MetatokError:
         """The same error, of this row of a dataset, counted from 1, with what it is called."""

@@ -123,6 +123,8 @@ class Prompt:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         ids = self.input_ids if dtype is None else self.input_ids.astype(dtype, copy=False)
+        if copy is False and ids is not self.input_ids:
+            raise ValueError(f"the ids are {self.input_ids.dtype}: as {ids.dtype} they are a copy, which copy=False forbids")
         return ids.copy() if copy and ids is self.input_ids else ids
 
     def __eq__(self, other: object) -> bool:

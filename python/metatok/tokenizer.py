@@ -6,8 +6,8 @@ import json
 import operator
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +72,7 @@ class Tokenizer:
         """The ids of a text, of shape (tokens,). Nothing is added around it."""
         return self._core.encode(text)
 
-    def decode(self, ids: Sequence[int] | npt.NDArray[Any], skip_special_tokens: bool = False) -> str:
+    def decode(self, ids: Iterable[SupportsIndex] | npt.NDArray[Any], skip_special_tokens: bool = False) -> str:
         """The text of ids.
 
         Raises:
@@ -102,12 +102,12 @@ class Tokenizer:
         return Tokenizer, (self._core,)
 
 
-def _listed(ids: Iterable[int]) -> list[int]:
+def _listed(ids: Iterable[SupportsIndex]) -> list[int]:
     as_list = getattr(ids, "tolist", None)
     return [operator.index(id) for id in (as_list() if as_list else ids)]
 
 
-def _as_ids(ids: Iterable[int]) -> list[int]:
+def _as_ids(ids: Iterable[SupportsIndex]) -> list[int]:
     """Ids of arrays, tensors and lists."""
     listed = _listed(ids)
     if listed and not 0 <= min(listed) <= max(listed) < 1 << 32:
@@ -116,7 +116,7 @@ def _as_ids(ids: Iterable[int]) -> list[int]:
     return listed
 
 
-def _answer_ids(ids: Iterable[int]) -> list[int]:
+def _answer_ids(ids: Iterable[SupportsIndex]) -> list[int]:
     """The ids of an answer, without the negative ones at its end, with which transformers pads labels."""
     listed = _listed(ids)
     end = len(listed)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class StopCriteria(StoppingCriteria):  # type: ignore[misc]
     """Ends each sequence at the builder's stop ids and stop strings, whatever the tokens are that a string spans.
 
-    For one call of ``generate``, with sampling or greedy; not for beam search, which mixes sequences.
+    Beam search mixes sequences: those that do not go on from the step before are read again.
 
     Args:
         builder: Whose stops count.
@@ -30,15 +30,18 @@ class StopCriteria(StoppingCriteria):  # type: ignore[misc]
         self._builder = builder
         self._prompt_length = prompt_length
         self._streams: list[Stream] = []
-        self._seen = prompt_length
+        self._seen: torch.Tensor | None = None
 
     def __call__(self, input_ids: torch.LongTensor, scores: Any = None, **kwargs: Any) -> torch.BoolTensor:
         """Whether each sequence has ended: ``bool``, shape (sequences,)."""
-        if not self._streams or input_ids.shape[1] <= self._seen:
-            self._streams = [self._builder.stream() for _ in range(input_ids.shape[0])]
-            self._seen = self._prompt_length
-        news = input_ids[:, self._seen :].tolist()
-        self._seen = input_ids.shape[1]
+        rows, start = input_ids.shape[0], self._prompt_length
+        goes_on = [False] * rows
+        if self._seen is not None and self._seen.shape[0] == rows and self._seen.shape[1] <= input_ids.shape[1]:
+            start = self._seen.shape[1]
+            goes_on = (input_ids[:, :start] == self._seen).all(dim=1).tolist()
+        self._seen = input_ids.clone()
+        self._streams = [self._streams[row] if goes_on[row] else self._builder.stream() for row in range(rows)]
+        news = [ids[start if goes_on[row] else self._prompt_length :].tolist() for row, ids in enumerate(input_ids)]
         ended = [_push(stream, new) for stream, new in zip(self._streams, news)]
         return torch.tensor(ended, dtype=torch.bool, device=input_ids.device)
 

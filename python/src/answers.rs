@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde_json::Value;
 
 use crate::builder::Builder;
-use crate::error::OrRaise;
+use crate::error::{OrRaise, exception};
 use crate::objects::{data, to_python};
 
 /// Trims with the stops of a builder.
@@ -31,11 +31,16 @@ pub(crate) fn complete<'py>(
         let prompt = |i: usize| prompts.as_ref().and_then(|prompts| prompts.get(i)).map_or(&[][..], Vec::as_slice);
         let own = |(i, ids): (usize, &'_ Vec<u32>)| {
             let own = metatok::stop::without_echo(prompt(i), ids);
-            trimmer.complete(own)
+            trimmer.complete(own).map_err(|error| (i, error))
         };
-        answers.iter().enumerate().map(own).collect::<Result<Vec<_>>>()
+        answers.iter().enumerate().map(own).collect::<std::result::Result<Vec<_>, _>>()
     });
-    completions.or_raise(py)?.iter().map(|completion| data(py, completion)).collect()
+    let of_answer = |(number, error)| {
+        let error = exception(py, &error);
+        let named = || error.value(py).call_method1("_at_answer", (number,));
+        if answers.len() > 1 { named().map_or_else(|error| error, PyErr::from_value) } else { error }
+    };
+    completions.map_err(of_answer)?.iter().map(|completion| data(py, completion)).collect()
 }
 
 /// Answers of engines, each a line of JSON as `metatok trim` reads it, which may have several; each trimmed as a dict.

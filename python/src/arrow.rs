@@ -22,6 +22,7 @@ use crate::column::RecordForm;
 use crate::conversation::{Reader, Said};
 use crate::error::{OrRaise, exception};
 use crate::many::build_many;
+use crate::repeated_ids::tell_repeated;
 use crate::setting_name::setting_name;
 use crate::table_rows::{MAX_OUT_LEN, RowIds, TableColumns, TableRows};
 
@@ -88,6 +89,9 @@ pub(crate) fn build_arrow(
     let built = build_many(py, conversations, 0, &builder.shared, threads, build);
     let built = built.map_err(|error| of_row(py, error, &ids))?;
     builder.shared.tell(py, reader)?;
+    if ids.iter().any(RowIds::has_own) {
+        tell_repeated(py, ids.iter().flat_map(|ids| ids.texts.iter().flatten()))?;
+    }
     let metadata = metadata(py, builder, built.len(), max_out_len, budget)?;
     let metadata = HashMap::from([("metatok".to_owned(), metadata)]);
     let schema = Arc::new(Schema::new_with_metadata(fields, metadata));

@@ -1,5 +1,6 @@
 //! Conversations of Python: plain messages as they are, everything else as a record of JSON.
 
+use std::cell::RefCell;
 use std::fmt::Display;
 
 use metatok::build::Notes;
@@ -10,7 +11,7 @@ use metatok::{Error, ErrorKind, PromptBuilder, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyInt, PyList, PyString};
 use serde_json::Value;
 
 use crate::error::OrRaise;
@@ -68,7 +69,15 @@ impl<'b> Reader<'b> {
         if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object)) {
             return Ok(self.record(Conversation::Messages(messages).into(), place));
         }
-        let json = match keys_to_json(object, None, unread)? {
+        let large_id = RefCell::new(None);
+        let in_place = |key: &str, value: &Bound<'_, PyAny>| match large_integer(value).filter(|_| key == "id") {
+            Some(digits) => {
+                large_id.replace(Some(digits));
+                Some(Value::Null)
+            }
+            None => unread(key, value),
+        };
+        let json = match keys_to_json(object, None, in_place)? {
             Some(record) => record,
             None => to_json(object)?,
         };
@@ -77,7 +86,11 @@ impl<'b> Reader<'b> {
             let what = "a conversation is a list of messages, a string, or a dict with messages";
             return Err(PyTypeError::new_err(format!("{what}, not {name}")));
         }
-        Ok(self.json(&json.to_string(), place))
+        let said = self.json(&json.to_string(), place);
+        Ok(match large_id.into_inner() {
+            Some(id) => said.map(|said| Said { id: Some(id), ..said }),
+            None => said,
+        })
     }
 
     /// A record of the JSON of a value. Nobody sees this JSON, so errors do not say where in it they are.
@@ -121,6 +134,13 @@ fn without_column(error: Error) -> Error {
         }
         _ => error,
     }
+}
+
+/// The digits of an integer of more than 64 bits, which would become a float.
+fn large_integer(value: &Bound<'_, PyAny>) -> Option<String> {
+    let is_large =
+        value.is_instance_of::<PyInt>() && value.extract::<i64>().is_err() && value.extract::<u64>().is_err();
+    is_large.then(|| Some(value.str().ok()?.to_string()))?
 }
 
 /// What stands in place of a record's value that is not read. A picture of its own under `image`, as `datasets` has it, is no

@@ -20,6 +20,7 @@ mod padded;
 mod program;
 mod prompt;
 mod recipe;
+mod repeated_ids;
 mod requests;
 mod setting_name;
 mod shared;

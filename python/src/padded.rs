@@ -61,18 +61,28 @@ fn parts<N>(row: &mut [N], length: usize, side: PaddingSide) -> (&mut [N], &mut 
     (before, own, after)
 }
 
+/// About how many numbers are filled before it is asked whether the user wants to stop.
+const AT_ONCE: usize = 1 << 24;
+
 /// Fills the rows of an array of this width, without the interpreter's lock.
+///
+/// # Errors
+/// `KeyboardInterrupt`.
 fn fill<N: Element, T: Sync>(
     array: &Bound<'_, PyAny>,
     prompts: &[Vec<T>],
     width: usize,
-    fill: impl Fn(&mut [N], &[T]) + Send,
+    fill: impl Fn(&mut [N], &[T]) + Sync,
 ) -> PyResult<()> {
     let py = array.py();
     let mut array = array.cast::<PyArray2<N>>()?.readwrite();
     let rows = array.as_slice_mut()?;
     // Rows without columns have nothing to fill.
-    let work = move || rows.chunks_exact_mut(width.max(1)).zip(prompts).for_each(|(row, prompt)| fill(row, prompt));
-    py.detach(work);
+    let width = width.max(1);
+    let at_once = (AT_ONCE / width).max(1);
+    for (rows, prompts) in rows.chunks_mut(at_once * width).zip(prompts.chunks(at_once)) {
+        py.detach(|| rows.chunks_exact_mut(width).zip(prompts).for_each(|(row, prompt)| fill(row, prompt)));
+        py.check_signals()?;
+    }
     Ok(())
 }

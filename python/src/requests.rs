@@ -16,6 +16,7 @@ use crate::builder::Builder;
 use crate::error::OrRaise;
 use crate::json::options_to_json;
 use crate::prompt::Prompt;
+use crate::repeated_ids::tell_repeated;
 
 /// The requests of conversations, each as the JSON of its line. Records without an id have their numbers.
 #[pyfunction]
@@ -42,6 +43,12 @@ pub(crate) fn requests(
         budget.set_item("max_out_len", usual)?;
     }
     let prompts = builder.prompts(conversations, 0, threads, budget)?;
+    if prompts.iter().any(|prompt| prompt.id.is_some()) {
+        let numbers: Vec<String> = (0..prompts.len()).map(|number| number.to_string()).collect();
+        let ids = prompts.iter().zip(&numbers);
+        // A number is the same as its digits as a text.
+        tell_repeated(py, ids.map(|(prompt, number)| prompt.id.as_ref().unwrap_or(number).trim_matches('"')))?;
+    }
     let written = py.detach(|| {
         let line = |(number, built): (usize, &Prompt)| -> Result<String> {
             let Prompt { prompt, id, max_out_len: own, conversation, .. } = built;

@@ -129,6 +129,11 @@ impl<'a> RowIds<'a> {
         Ok(Self { texts: texts.collect(), own: own.map(|(_, values)| values), is_own })
     }
 
+    /// Whether any row has an id of its own.
+    pub(crate) fn has_own(&self) -> bool {
+        self.is_own.contains(&true)
+    }
+
     /// The id that a row has of its own: a whole number, or what the table of ids has.
     pub(crate) fn own(&self, row: usize, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let Some(own) = self.own.filter(|_| self.is_own[row]) else { return Ok(None) };

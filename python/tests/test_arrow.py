@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from metatok import MetatokError, PromptBuilder, UsageError
+from metatok import MetatokError, MetatokWarning, PromptBuilder, UsageError
 
 pa = pytest.importorskip("pyarrow")
 
@@ -170,3 +170,20 @@ def test_ids_that_are_nan_are_missing(builder: PromptBuilder) -> None:
     with pytest.raises(MetatokError) as caught:
         builder.build_arrow(wrong)
     assert caught.value.place == {"conversation": 1}
+
+
+def test_a_column_is_read_with_others_as_from_a_file(builder: PromptBuilder) -> None:
+    table = pa.table({"prompt": ["Hi!"], "system": ["Be brief."]})
+    with pytest.raises(MetatokError, match='"system" cannot be combined with a text without a template'):
+        builder.build_arrow(table, "prompt")
+    with pytest.raises(MetatokError, match='"system" cannot be combined with a text without a template'):
+        builder.map("prompt")(table.to_pydict())
+    # Under another name, texts are all that there is.
+    alone = table.rename_columns(["question", "system"])
+    assert pa.table(builder.build_arrow(alone, "question"))["input_ids"].to_pylist() == [builder.build("Hi!").tolist()]
+
+
+def test_repeated_ids_of_rows_are_told(builder: PromptBuilder) -> None:
+    table = pa.table({"id": [1, 2, None], "messages": CHATS})
+    with pytest.warns(MetatokWarning, match="conversations 1 and 2 both have the id 2"):
+        builder.build_arrow(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -365,3 +366,20 @@ def test_a_record_without_a_conversation_names_its_keys(builder: PromptBuilder) 
 def test_an_empty_stop_string_is_an_error() -> None:
     with pytest.raises(metatok.UsageError, match="`stop_strings`: an empty string would end every answer"):
         metatok.PromptBuilder("demo", stop_strings=["a", ""])
+
+
+def test_floats_keep_all_digits() -> None:
+    numbers = [0.009745430973087721, 0.1 * 249, -179.01437842218678, 1764426308.2394137]
+    call = {"function": {"name": "f", "arguments": {"v": numbers}}}
+    template = "{% for m in messages %}{{ m.role }}{{ (m.tool_calls or [])|tojson }}{% endfor %}"
+    builder = metatok.PromptBuilder(tokenizer="demo", chat_template=template)
+    chat = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [call]}, {"role": "user", "content": "?"}]
+    assert json.dumps(numbers) in builder.build(chat).text
+
+
+def test_an_array_of_another_type_is_a_copy() -> None:
+    prompt = metatok.PromptBuilder("demo").build([{"role": "user", "content": "Hi!"}])
+    assert prompt.__array__(copy=False) is prompt.input_ids
+    assert prompt.__array__("int64").dtype == np.int64
+    with pytest.raises(ValueError, match="copy=False forbids"):
+        prompt.__array__("int64", copy=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import copy
 import json
 import subprocess
 import sys
@@ -101,3 +102,24 @@ def test_a_batch_is_the_prompts_that_were_generated_from() -> None:
     batch = builder.build_batch([[{"role": "user", "content": text}] for text in ("Hi!", "Which planet is red?")])
     outputs = [[*row.tolist(), 44, 695, 1052] for row in batch.input_ids]
     assert [done.text for done in builder.complete_all(outputs, prompts=batch)] == ["Mars", "Mars"]
+
+
+def test_errors_of_answers_say_which_one() -> None:
+    builder = metatok.PromptBuilder("demo")
+    with pytest.raises(metatok.MetatokError, match="^answer 1: .*999999") as error:
+        builder.complete_all([[44], [5, 999999]])
+    assert error.value.place == {"answer": 1}
+    with pytest.raises(metatok.InputError, match="^answer 2: -1 is not a token id") as error:
+        builder.complete_all([[44], [5], [-1, 5]])
+    assert error.value.place == {"answer": 2}
+    for wrong in ([[44], None], [[44], [[5]]], [[44], 5]):
+        with pytest.raises(TypeError, match="^answer 1 is not a list of token ids: "):
+            builder.complete_all(wrong)  # type: ignore[arg-type]
+    with pytest.raises(metatok.MetatokError, match="^token id 999999") as error:
+        builder.complete([999999])
+    assert error.value.place == {}
+
+
+def test_a_stream_cannot_be_copied() -> None:
+    with pytest.raises(TypeError, match="push its ids into a new one"):
+        copy.copy(metatok.PromptBuilder("demo").stream())

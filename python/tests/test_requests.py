@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import metatok
 from metatok import PromptBuilder
 
+HI = [{"role": "user", "content": "Hi!"}]
 CHATS = [[{"role": "user", "content": text}] for text in ("Hi!", "Which planet is red?")]
 
 
@@ -63,3 +65,26 @@ def test_images_with_ids_are_refused_by_forms_without_a_place_for_them() -> None
     said = [{"type": "image", "image": "a.png"}, {"type": "text", "text": "What is it?"}]
     with pytest.raises(metatok.UsageError, match="no place for an image, audio or video with token ids"):
         builder.requests([[{"role": "user", "content": said}]], "llama-cpp")
+
+
+def test_ids_of_any_size_stay() -> None:
+    ids = [2**100 + 1, 2**100 + 2, -(2**70), 7]
+    requests = metatok.PromptBuilder("demo").requests([{"id": id, "messages": HI} for id in ids], "ids")
+    assert [request["id"] for request in requests] == ids
+
+
+def test_repeated_ids_are_told() -> None:
+    builder = metatok.PromptBuilder("demo")
+    with pytest.warns(metatok.MetatokWarning, match="conversations 1 and 2 both have the id 2; give each an id"):
+        builder.requests([{"id": 1, "messages": HI}, {"id": "2", "messages": HI}, HI])
+    with pytest.warns(metatok.MetatokWarning, match="conversations 0 and 1 both have the id 1, and 1 more have"):
+        builder.requests([{"id": 1, "messages": HI}] * 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        builder.requests([HI, HI])
+        builder.requests([{"id": "a", "messages": HI}, {"id": "b", "messages": HI}])
+
+
+def test_an_answer_has_a_token_at_least() -> None:
+    with pytest.raises(metatok.UsageError, match="max_out_len is 0, but must be at least 1"):
+        metatok.PromptBuilder("demo").requests([HI], max_out_len=0)

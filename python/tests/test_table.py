@@ -163,6 +163,7 @@ def test_datasets_of_any_format(form: str | None, indices: bool) -> None:
     builder = metatok.PromptBuilder("demo")
     rows = datasets.Dataset.from_list(CHATS)
     mapped = rows.with_format(form).map(builder.map(), batched=True, batch_size=3, with_indices=indices).with_format(None)
+    assert "int32" in str(mapped.features["input_ids"])
     assert mapped["input_ids"][:] == [prompt.tolist() for prompt in builder.build_all(CHATS)]
     assert mapped.column_names == ["id", "messages", "system", "input_ids"]
     # Ids that are there are replaced.

@@ -95,3 +95,22 @@ def test_generate_may_return_more_than_ids(model: Any) -> None:
         for asked in (False, True)
     )
     assert [one.token_ids for one in ids] == [one.token_ids for one in more]
+
+
+def test_criteria_read_mixed_sequences_again(model: Any) -> None:
+    builder = metatok.PromptBuilder("demo", stop_strings=["a", "the"])
+
+    class EachWhole(transformers.StoppingCriteria):  # type: ignore[misc,name-defined]
+        def __init__(self, length: int) -> None:
+            self.length = length
+
+        def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+            done = [builder.complete(row[self.length :].tolist()) for row in input_ids]
+            return torch.tensor([one.finish_reason == "stop" for one in done])
+
+    chats = conversations()[:6]
+    inputs = generate_inputs(builder, chats, max_new_tokens=24)
+    length = inputs["input_ids"].shape[1]
+    expected = model.generate(**{**inputs, "num_beams": 3}, stopping_criteria=[EachWhole(length)])
+    found = metatok.transformers.generate_ids(model, builder, chats, max_new_tokens=24, num_beams=3)
+    assert found == [row[length:].tolist() for row in expected]

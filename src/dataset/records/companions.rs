@@ -15,17 +15,21 @@ const OF_MESSAGES: [&str; 11] = [
     "videos",
 ];
 
-/// The columns of a table that say more of the conversations in this column: texts, or lists of messages.
+/// The keys under which a record may have its conversation.
+const OF_RECORDS: [&str; 5] = ["conversation", "conversations", "messages", "prompt", "text"];
+
+/// The columns of a table that say more of the conversations in this column: texts, or lists of messages. Texts in a
+/// column with a name of its own are all that there is.
 ///
 /// ```
 /// use metatok::dataset::records::companions;
 ///
 /// assert!(companions("messages", false).any(|name| name == "tools"));
-/// assert!(companions("prompt", true).eq(["completion", "response"]));
+/// assert!(companions("prompt", true).any(|name| name == "completion"));
 /// assert_eq!(companions("question", true).count(), 0);
 /// ```
 pub fn companions(column: &str, is_text: bool) -> impl Iterator<Item = &'static str> + use<> {
-    let of_messages: &[&str] = if is_text { &[] } else { &OF_MESSAGES };
+    let of_messages: &[&str] = if is_text && !OF_RECORDS.contains(&column) { &[] } else { &OF_MESSAGES };
     let completions: &[&str] = if column == "prompt" { &["completion", "response"] } else { &[] };
     of_messages.iter().chain(completions).copied()
 }
@@ -40,7 +44,7 @@ pub fn companions(column: &str, is_text: bool) -> impl Iterator<Item = &'static 
 /// ```
 pub fn conversation_key(column: &str, is_text: bool) -> &str {
     match column {
-        "messages" | "conversation" | "conversations" | "prompt" | "text" => column,
+        _ if OF_RECORDS.contains(&column) => column,
         _ if is_text => "prompt",
         _ => "messages",
     }
