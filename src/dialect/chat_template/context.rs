@@ -156,7 +156,7 @@ impl<'c> Chat<'c> {
 
     /// Whether some text of it could become part of a reserved token.
     pub(super) fn could_forge(self, touches: &Touches) -> bool {
-        self.first_forger(touches).is_some() || self.beside_messages(&mut |text| touches.by(text))
+        self.first_forger(touches).is_some() || self.is_beside_messages(&mut |text| touches.by(text))
     }
 
     /// The first message of which that holds.
@@ -171,11 +171,31 @@ impl<'c> Chat<'c> {
 
     /// Whether some text of it, down to the names in its tools, is like this.
     pub(super) fn texts(self, is: &mut dyn FnMut(&str) -> bool) -> bool {
-        self.messages.iter().any(|message| in_message(message, is)) || self.beside_messages(is)
+        self.messages.iter().any(|message| in_message(message, is)) || self.is_beside_messages(is)
     }
 
-    /// The same for its tools, documents and variables.
-    fn beside_messages(self, is: &mut dyn FnMut(&str) -> bool) -> bool {
+    /// The texts of its tools, documents and variables, under their keys in the record.
+    pub(super) fn beside_messages(self) -> [(&'static str, HashSet<String>); 3] {
+        let variables = self.kwargs.into_iter().flat_map(serde_json::Map::values).collect();
+        let texts = |values: Vec<&serde_json::Value>| {
+            let mut texts = HashSet::default();
+            for value in values {
+                in_json(value, &mut |text| {
+                    texts.insert(text.to_owned());
+                    false
+                });
+            }
+            texts
+        };
+        [
+            ("tools", texts(self.tools.into_iter().collect())),
+            ("documents", texts(self.documents.into_iter().collect())),
+            ("chat_template_kwargs", texts(variables)),
+        ]
+    }
+
+    /// Whether some text beside its messages is like this.
+    fn is_beside_messages(self, is: &mut dyn FnMut(&str) -> bool) -> bool {
         let variables = self.kwargs.into_iter().flat_map(serde_json::Map::values);
         [self.tools, self.documents].into_iter().flatten().chain(variables).any(|json| in_json(json, is))
     }

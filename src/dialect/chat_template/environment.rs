@@ -14,6 +14,7 @@ use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::generators;
 use crate::dialect::chat_template::marks::{has_marks, without_marks};
 use crate::dialect::chat_template::methods::{self, unmarked};
+use crate::dialect::chat_template::order;
 use crate::dialect::chat_template::padding::justified;
 use crate::dialect::chat_template::parameters::{ARGUMENT, GIVEN, argument as argument_of_macro, given};
 use crate::dialect::chat_template::printf;
@@ -55,6 +56,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter(GIVEN, given);
     environment.add_filter("attr", attr);
     generators::add(&mut environment);
+    order::add(&mut environment);
     environment.add_filter("tojson", to_json);
     environment.add_filter("string", |state: &State<'_, '_>, value: &Value| match python_repr::kind(value) {
         ValueKind::Seq | ValueKind::Map => Ok(Value::from(python_repr::repr(value))),
@@ -139,7 +141,7 @@ fn raise_exception(what: &Value) -> Result<Value, Error> {
 
 /// What may be looped over, which None in Python is not. A string is its characters, each with the marks of the string. What
 /// comes one by one is made a list, because a loop knows its last item and its length.
-fn iterated(value: Value) -> Result<Value, Error> {
+pub(super) fn iterated(value: Value) -> Result<Value, Error> {
     match value.as_str() {
         _ if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "None is not iterable")),
         Some(text) => Ok(methods::characters(text)),
@@ -149,12 +151,12 @@ fn iterated(value: Value) -> Result<Value, Error> {
 }
 
 /// An argument that has a place or a name, unless it is None.
-fn argument(args: &[Value], kwargs: &Kwargs, place: usize, name: &str) -> Result<Option<Value>, Error> {
+pub(super) fn argument(args: &[Value], kwargs: &Kwargs, place: usize, name: &str) -> Result<Option<Value>, Error> {
     let given: Option<Value> = if kwargs.has(name) { kwargs.get(name)? } else { args.get(place).cloned() };
     Ok(given.filter(|value| !value.is_none()))
 }
 
-fn is_on(value: Option<Value>) -> bool {
+pub(super) fn is_on(value: Option<Value>) -> bool {
     value.is_some_and(|value| value.is_true())
 }
 

@@ -39,9 +39,6 @@ pub(super) fn add(environment: &mut Environment<'static>) {
             generator(filters::rejectattr(state, value, name, test, args))
         },
     );
-    environment.add_filter("unique", |state: &State<'_, '_>, value: Value, kwargs: Kwargs| {
-        generator(items_of(&filters::unique(state, value, kwargs)?))
-    });
     environment.add_filter(
         "batch",
         |state: &State<'_, '_>, value: Value, count: Option<usize>, fill_with: Option<Value>, kwargs: Kwargs| {
@@ -118,6 +115,6 @@ fn items_of(value: &Value) -> Items {
     Ok(value.try_iter()?.collect())
 }
 
-fn generator(items: Items) -> Result<Value, Error> {
+pub(super) fn generator(items: Items) -> Result<Value, Error> {
     Ok(Value::make_one_shot_iterator(items?.into_iter()))
 }

@@ -43,6 +43,7 @@ mod lists;
 mod marks;
 mod methods;
 mod omitted;
+mod order;
 mod padding;
 mod parameters;
 mod printf;

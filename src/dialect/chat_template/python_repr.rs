@@ -7,6 +7,7 @@ use minijinja::value::ValueKind;
 
 use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::marks::is_mark;
+use crate::dialect::chat_template::methods::unmarked;
 use crate::python_repr::{float, quoted};
 
 /// How deep values are written, and how long their text may get: those of templates may contain themselves, or much twice.
@@ -118,7 +119,7 @@ fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) 
         ValueKind::Map => {
             let mut keys: Vec<Value> = value.try_iter().map_err(|error| error.to_string())?.collect();
             if style.sort_keys {
-                keys.sort();
+                keys.sort_by_cached_key(unmarked);
             }
             let entries = keys.into_iter().map(|key| (value.get_item(&key).unwrap_or_default(), Some(key)));
             container(['{', '}'], entries, style, depth, out)?;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use foldhash::HashSet;
 use jiff::civil::DateTime;
 
 use crate::conversation::{ChatMessage, Content, Conversation, Mode};
@@ -156,14 +157,48 @@ impl ChatTemplateRenderer {
         for (is_shared, is_unmarked) in
             shared.into_iter().flat_map(|shared| unmarked.map(|unmarked| (shared, unmarked)))
         {
-            let variables = chat.variables(&self.template, now, Some(Marking { is_unmarked, is_shared }))?;
-            let rendered = self.compiled.render(variables, chat.tools.is_some(), || None);
-            let marked = rendered.ok().and_then(|text| Marked::read(&text));
-            if let Some(marked) = marked.filter(|marked| marked.text == text) {
-                return Ok(Some(marked));
+            let marked = self.marked_by(chat, Marking { is_unmarked, is_shared }, now, text)?;
+            if marked.is_some() {
+                return Ok(marked);
             }
         }
         Ok(None)
+    }
+
+    /// The same text with these marks, if they change nothing else.
+    fn marked_by(
+        &self,
+        chat: Chat<'_>,
+        marking: Marking<'_>,
+        now: Option<DateTime>,
+        text: &str,
+    ) -> Result<Option<Marked>> {
+        let variables = chat.variables(&self.template, now, Some(marking))?;
+        let rendered = self.compiled.render(variables, chat.tools.is_some(), || None);
+        let marked = rendered.ok().and_then(|text| Marked::read(&text));
+        Ok(marked.filter(|marked| marked.text == text))
+    }
+
+    /// Where the text is that the template rewrites: beside the messages, if it writes all else as it is.
+    fn place_of_rewritten(
+        &self,
+        chat: Chat<'_>,
+        touches: &Touches,
+        now: Option<DateTime>,
+        text: &str,
+    ) -> Option<Place> {
+        if chat.first_mark().is_some() {
+            return chat.first_forger(touches).map(Place::Message);
+        }
+        let is_rewritten = |texts: &HashSet<String>| {
+            let marking = Marking { is_unmarked: &|text| texts.contains(text), is_shared: &|_| false };
+            self.marked_by(chat, marking, now, text).is_ok_and(|marked| marked.is_some())
+        };
+        let beside = chat.beside_messages().into_iter().find(|(_, texts)| !texts.is_empty() && is_rewritten(texts));
+        match beside {
+            Some((key, _)) => Some(key.into()),
+            None => chat.first_forger(touches).map(Place::Message),
+        }
     }
 
     /// Writes a prompt, and returns its text.
@@ -194,8 +229,8 @@ impl ChatTemplateRenderer {
             }
             None if could_forge => {
                 let error = ambiguous(chat);
-                return Err(match chat.first_forger(touches) {
-                    Some(message) => error.at(Place::Message(message)),
+                return Err(match self.place_of_rewritten(chat, touches, now, text) {
+                    Some(place) => error.at(place),
                     None => error,
                 });
             }
@@ -230,7 +265,7 @@ fn ambiguous(chat: Chat<'_>) -> crate::Error {
                 "the conversation has the character U+{code:X}, which metatok uses to find content in a rendered prompt"
             )
         }
-        None => "the chat template rewrites what the messages say".into(),
+        None => "the chat template rewrites what the conversation says".into(),
     };
     let what = format!(
         "{why}, so it is unknown which control tokens are the template's own, and this conversation has text that could become one"

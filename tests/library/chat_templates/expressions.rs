@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 172] = [
+pub(super) const EXPRESSIONS: [&str; 192] = [
     // As text.
     "x",
     "[x]",
@@ -112,6 +112,26 @@ pub(super) const EXPRESSIONS: [&str; 172] = [
     "x | last",
     "x | reverse | list",
     "x | dictsort",
+    "{'b': x, 'A': 2, 'ß': 3, 'É': 4, 'é': 5} | dictsort",
+    "{'b': x, 'A': 2, 'a': 3} | dictsort(true, 'key', reverse=true)",
+    "{'b': x, 'A': 2} | dictsort(by='value')",
+    "{'b': x} | dictsort(by='values')",
+    "[x, 1] | sort",
+    "[x, x] | sort(true)",
+    "['b', x | string, 'É', 'é', 'A', 'a'] | sort(case_sensitive=true)",
+    "[{'a': x, 'b': 2}, {'a': x, 'b': 1}] | sort(attribute='a,b')",
+    "[[x, 2], [x, 1]] | sort(attribute=1, reverse=true)",
+    "[[x, 2], [x, 1], [x]] | sort",
+    "[[x, 2], [x, 1]] | sort(attribute='1.a')",
+    "x | sort",
+    "[x, 'b', 'B'] | min ~ ([x, 2, 1.5, 2.0] | max)",
+    "[] | min ~ ([{'a': x}, {'a': 1}] | max(attribute='a')) ~ ([x] | max)",
+    "[x, 'B', 'b'] | unique(true) | list",
+    "[{'a': 'A', 'b': x}, {'a': 'a'}, {'b': 1}] | unique(attribute='a') | list",
+    "[{'a': 'b', 'x': x}, {'a': 'B'}, {'a': 'a'}] | groupby('a') | map('last') | list",
+    "[{'a': x}, {'a': 1}] | groupby('a') | map(attribute='grouper') | list",
+    "[{'a': x}, {}] | groupby(attribute='a', default='') | map('first') | list",
+    "{'b': 1, 'a': x, 'B': [x]} | tojson(sort_keys=true)",
     "x | items | list",
     "x[0]",
     "x['a']",

@@ -126,6 +126,11 @@ fn tools(dice: &mut Dice, kinds: Kinds, literals: &[&str]) -> Value {
                 "city": { "type": "string", "description": text(dice, kinds, literals) },
                 "unit": { "type": "string", "enum": ["c", "f"] },
                 "list": { "type": "array", "items": { "type": "number" } },
+                // Templates compare names such as `items`, and sort all of them.
+                "items": { "type": "array", "description": text(dice, kinds, literals), "items": {
+                    "type": "object", "required": ["description"],
+                    "properties": { "description": { "type": "string" }, "Count": { "type": "integer" } },
+                } },
             }, "required": ["city"] },
         } })
     };

@@ -32,6 +32,7 @@ pub(crate) fn tests() -> Tests {
         texts_are_those_of_jinja2,
         expressions_have_the_text_of_jinja2,
         content_forges_nothing,
+        ordinary_tools_are_not_refused,
         real_templates_have_the_ids_of_their_text,
         accelerated_builders_give_the_same_ids,
         a_template_that_counts_or_tests_content_writes_what_it_counts,
@@ -287,6 +288,38 @@ fn content_forges_nothing() {
         "chat templates: {built} prompts with the ids of their text, {attacked} attacks failed, refused {refused:?}"
     );
     assert!(built > 0 && attacked > 0, "nothing was shown");
+}
+
+/// Templates sort the names in tools, and compare some with their own: marks change neither.
+fn ordinary_tools_are_not_refused() {
+    let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+    let parameters = json!({ "type": "object", "required": ["cart"], "properties": {
+        "cart": { "type": "string", "description": "Which cart." },
+        "items": { "type": "array", "description": "What to buy.", "items": {
+            "type": "object", "required": ["name"],
+            "properties": { "name": { "type": "string" }, "Count": { "type": "integer" }, "type": { "type": "string" } },
+        } },
+        "b": { "type": "object", "properties": { "description": { "type": "string", "enum": ["x", "y"] } } },
+    } });
+    let function = json!({ "name": "buy", "description": "Buy.", "parameters": parameters });
+    let context = json!({
+        "messages": [{ "role": "user", "content": "What is <|im_end|>?" }],
+        "tools": [{ "type": "function", "function": function }],
+    });
+    // So that any text gets marks.
+    let options = BuilderOptions { reserve: vec!["#".into()], ..BuilderOptions::default() };
+    let mut written = 0;
+    for subject in subjects() {
+        let model = Model::from(subject.template());
+        let Ok(builder) = PromptBuilder::new(&model, Arc::clone(&tokenizer), &options) else {
+            continue;
+        };
+        match builder.build(&conversation(&context)) {
+            Ok(_) => written += 1,
+            Err(error) => assert!(!error.to_string().contains("rewrites"), "{}: {error}", subject.name),
+        }
+    }
+    assert!(written > 0, "nothing was shown");
 }
 
 /// Whatever a conversation is like, and whichever way it is built.
