@@ -82,8 +82,13 @@ pub(super) fn attr(value: &Value, name: &str) -> Result<Value, Error> {
 
 /// Whether a value has items, not attributes, as namespaces and `loop` have.
 fn is_dict(value: &Value) -> bool {
-    let is_other = |object: &DynObject| ["::Loop", "::Namespace"].iter().any(|end| object.type_name().ends_with(end));
-    value.kind() == ValueKind::Map && !value.as_object().is_some_and(is_other)
+    let is_loop = |object: &DynObject| object.type_name().ends_with("::Loop");
+    value.kind() == ValueKind::Map && !is_namespace(value) && !value.as_object().is_some_and(is_loop)
+}
+
+/// Whether a value is what `namespace()` gives, which Jinja here takes for a dict.
+pub(super) fn is_namespace(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| object.type_name().ends_with("::Namespace"))
 }
 
 /// A method of a dict that is not called.

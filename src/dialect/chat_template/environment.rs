@@ -2,13 +2,13 @@
 
 use jiff::civil::DateTime;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Kwargs, Rest, Value, ValueKind};
+use minijinja::value::{Kwargs, Rest, StringInput, Value, ValueKind};
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior, escape_formatter, filters, tests,
 };
 
 use crate::conversation::is_space;
-use crate::dialect::chat_template::attributes::{ATTRIBUTE, attr, attribute};
+use crate::dialect::chat_template::attributes::{ATTRIBUTE, attr, attribute, is_namespace};
 use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::generators;
@@ -44,6 +44,7 @@ pub(super) fn environment() -> Environment<'static> {
         ValueKind::Number | ValueKind::Seq | ValueKind::Map if !value.is_integer() => {
             escape_formatter(out, state, &Value::from(python_repr::repr(value)))
         }
+        ValueKind::Iterable => Err(generators::not_text()),
         _ => escape_formatter(out, state, value),
     });
     environment.add_function("raise_exception", raise_exception);
@@ -60,8 +61,19 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("tojson", to_json);
     environment.add_filter("string", |state: &State<'_, '_>, value: &Value| match python_repr::kind(value) {
         ValueKind::Seq | ValueKind::Map => Ok(Value::from(python_repr::repr(value))),
+        ValueKind::Iterable => Err(generators::not_text()),
         _ => filters::string(state, value),
     });
+    environment.add_filter("list", |state: &State<'_, '_>, value: Value| filters::list(state, iterated(value)?));
+    environment.add_filter(
+        "join",
+        |state: &mut State<'_, '_>,
+         value: Value,
+         joiner: Option<StringInput<'_>>,
+         attribute: Option<&str>,
+         kwargs: Kwargs| filters::join(state, &iterated(value)?, joiner, attribute, kwargs),
+    );
+    environment.add_filter("wordcount", word_count);
     environment.add_filter("indent", indent);
     environment.add_filter("default", default);
     environment.add_filter("d", default);
@@ -83,15 +95,34 @@ pub(super) fn environment() -> Environment<'static> {
     for name in ["bool", "lines", "split", "chain", "zip"] {
         environment.remove_filter(name);
     }
-    // In Python, None is not iterable.
-    environment.add_test("iterable", |value: &Value| !value.is_none() && tests::is_iterable(value));
+    // In Python, None is not iterable, and neither is a namespace, which is no dict.
+    environment
+        .add_test("iterable", |value: &Value| !value.is_none() && !is_namespace(value) && tests::is_iterable(value));
+    environment.add_test("mapping", |value: &Value| !is_namespace(value) && tests::is_mapping(value));
+    environment.add_test("even", |value: &Value| divisible(value).map(tests::is_even));
+    environment.add_test("odd", |value: &Value| divisible(value).map(tests::is_odd));
     environment.add_test("number", |value: &Value| tests::is_number(&as_number(value)));
     environment.add_test("float", |value: &Value| tests::is_float(&as_number(value)));
     // What has a length and items: dicts and strings, too.
     environment.add_test("sequence", |value: &Value| {
-        value.is_undefined() || matches!(python_repr::kind(value), ValueKind::Seq | ValueKind::Map | ValueKind::String)
+        let has_items = matches!(python_repr::kind(value), ValueKind::Seq | ValueKind::Map | ValueKind::String);
+        value.is_undefined() || has_items && !is_namespace(value)
     });
     environment
+}
+
+/// A number that may have a remainder.
+///
+/// # Errors
+/// Which kind of value has none.
+fn divisible(value: &Value) -> Result<Value, Error> {
+    match as_number(value) {
+        number if matches!(number.kind(), ValueKind::Number | ValueKind::Bool) => Ok(number),
+        other => {
+            let what = format!("only a number is even or odd, not a value of type {}", other.kind());
+            Err(Error::new(ErrorKind::InvalidOperation, what))
+        }
+    }
 }
 
 /// The white space rules of transformers.
@@ -106,7 +137,9 @@ pub(super) const TELLS_TIME: &str = "strftime_now";
 pub(super) const NOW: &str = "metatok_now";
 
 /// `strftime_now` as transformers has it: the local time, in Python's formats.
-fn strftime_now(state: &State<'_, '_>, format: &str) -> Result<String, Error> {
+fn strftime_now(state: &State<'_, '_>, format: Option<&str>, kwargs: Kwargs) -> Result<String, Error> {
+    let format = format.map_or_else(|| kwargs.get("format"), Ok)?;
+    kwargs.assert_all_used()?;
     let now = state.lookup(NOW).and_then(|now| now.as_str()?.parse::<DateTime>().ok());
     let now = now.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "it is unknown what time it is"))?;
     let failed = |error: jiff::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
@@ -118,6 +151,9 @@ fn of_python(format: &str) -> String {
     let (mut translated, mut rest) = (String::with_capacity(format.len() + 8), format);
     while let Some(at) = rest.find('%').filter(|at| at + 1 < rest.len()) {
         translated += &rest[..at];
+        // Modifiers for eras and digits of other languages, which `C` has none of.
+        let modified = rest[at + 1..].strip_prefix(['E', 'O']).and_then(|rest| rest.chars().next());
+        let at = at + usize::from(modified.is_some_and(|c| c.is_ascii_alphabetic()));
         let directive = rest[at + 1..].chars().next().unwrap_or('%');
         match directive {
             'f' => translated += "%6f",
@@ -152,8 +188,12 @@ pub(super) fn iterated(value: Value) -> Result<Value, Error> {
 
 /// An argument that has a place or a name, unless it is None.
 pub(super) fn argument(args: &[Value], kwargs: &Kwargs, place: usize, name: &str) -> Result<Option<Value>, Error> {
-    let given: Option<Value> = if kwargs.has(name) { kwargs.get(name)? } else { args.get(place).cloned() };
-    Ok(given.filter(|value| !value.is_none()))
+    Ok(given_argument(args, kwargs, place, name)?.filter(|value| !value.is_none()))
+}
+
+/// An argument that has a place or a name, and may be None.
+fn given_argument(args: &[Value], kwargs: &Kwargs, place: usize, name: &str) -> Result<Option<Value>, Error> {
+    if kwargs.has(name) { kwargs.get(name).map(Some) } else { Ok(args.get(place).cloned()) }
 }
 
 pub(super) fn is_on(value: Option<Value>) -> bool {
@@ -218,12 +258,14 @@ fn trim(state: &mut State<'_, '_>, value: &Value, args: Rest<Value>, kwargs: Kwa
 }
 
 fn replace(state: &mut State<'_, '_>, value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
-    let named = |i: usize, name: &str| argument(&args, &kwargs, i, name);
-    let missing = |name| Error::new(ErrorKind::MissingArgument, format!("replace needs the argument {name:?}"));
     let text = |value: Value| if value.as_str().is_some() { value } else { Value::from(value.to_string()) };
-    let old = text(named(0, "old")?.ok_or_else(|| missing("old"))?);
-    let new = text(named(1, "new")?.ok_or_else(|| missing("new"))?);
-    let most = named(2, "count")?.unwrap_or_default();
+    // None is the text `None` here.
+    let needed = |i: usize, name: &str| {
+        let missing = || Error::new(ErrorKind::MissingArgument, format!("replace needs the argument {name:?}"));
+        given_argument(&args, &kwargs, i, name)?.map(text).ok_or_else(missing)
+    };
+    let (old, new) = (needed(0, "old")?, needed(1, "new")?);
+    let most = argument(&args, &kwargs, 2, "count")?.unwrap_or_default();
     kwargs.assert_all_used()?;
     methods::call(state, &text(value.clone()), "replace", &[old, new, most])
 }
@@ -246,6 +288,13 @@ fn truncate(value: Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Er
         None if value.is_undefined() => Ok(value),
         None => Err(Error::new(ErrorKind::InvalidOperation, "only a string can be truncated")),
     }
+}
+
+/// How many words a text has, of letters, digits and underscores.
+fn word_count(value: &Value) -> usize {
+    let text = value.to_string();
+    let is_between = |c: char| !(c.is_alphanumeric() || c == '_');
+    without_marks(&text).split(is_between).filter(|word| !word.is_empty()).count()
 }
 
 fn length(value: &Value) -> Result<usize, Error> {

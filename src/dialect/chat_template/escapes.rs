@@ -64,10 +64,10 @@ fn rewritten(text: &str) -> String {
         let kind = escape[1..].chars().next().unwrap_or_default();
         let digits = (kind == 'U').then(|| escape.get(2..10)).flatten();
         let large = digits.and_then(|digits| char::from_u32(u32::from_str_radix(digits, 16).ok()?));
-        // A quote or a backslash must not end the text, or escape what follows.
-        let large = large.filter(|c| !c.is_ascii());
         let end = at + if large.is_some() { 10 } else { (1 + kind.len_utf8()).min(escape.len()) };
         match (kind, large) {
+            // A quote or a backslash must not end the text, or escape what follows.
+            (_, Some(c)) if c.is_ascii() => written += &format!(r"\x{:02x}", u32::from(c)),
             (_, Some(c)) => written.push(c),
             ('a', _) => written.push('\u{7}'),
             ('v', _) => written.push('\u{b}'),
@@ -99,6 +99,7 @@ mod tests {
             (r"{{ '\n\x41' }}", r"{{ '\n\x41' }}"),
             (r#"{{ "\/\"" ~ '\/\'"\n' ~ '\a' }}"#, "{{ \"\\\\/\\\"\" ~ '\\\\/\\'\"\\n' ~ '\u{7}' }}"),
             (r"{{ '\U0001F600\101\v\f\\a' }}", "{{ '\u{1f600}\\101\u{b}\\f\\\\a' }}"),
+            (r"{{ '\U00000043\U00000027' }}", r"{{ '\x43\x27' }}"),
         ];
         for (tag, expected) in cases {
             assert_eq!(with_known_escapes(tag), expected);

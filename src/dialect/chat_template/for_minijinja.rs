@@ -16,7 +16,7 @@ use crate::dialect::chat_template::with_values::with_values_first;
 ///
 /// - Every line end is a line feed.
 /// - `{% generation %}`, which transformers adds to Jinja, is a block with a scope of its own.
-/// - The line end after `{% raw %}` stays.
+/// - The line end after `{% raw %}` stays, and so do blanks before `{% endraw %}` unless their line begins after it.
 /// - Looping over None is an error.
 /// - The condition of a loop is asked before each round, unless something in the loop may ask for its length.
 /// - An attribute with the name of a dict's method is that method.
@@ -27,6 +27,8 @@ pub(super) fn prepared(source: &str) -> String {
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
     let macros = macros_with_defaults(&source);
     let (mut pieces, mut statements, mut rest) = (Vec::new(), Vec::new(), &*source);
+    // Whether the tag that is read next ends a raw block of one line.
+    let mut ends_line = false;
     while let Some((before, tag, after)) = next_tag(rest) {
         pieces.push(Cow::from(before));
         rest = after;
@@ -40,10 +42,15 @@ pub(super) fn prepared(source: &str) -> String {
             continue;
         }
         statements.push((tag, pieces.len()));
-        pieces.push(tag_for_minijinja(&code, &macros).into_owned().into());
+        let keeps_blanks = std::mem::take(&mut ends_line) && !code[2..].starts_with(['-', '+']);
+        pieces.push(match keeps_blanks {
+            true => format!("{{%+{}", &code[2..]).into(),
+            false => tag_for_minijinja(&code, &macros).into_owned().into(),
+        });
         if inner(tag) == "raw" {
             let (raw, after) = rest.split_at(end_of_raw(rest));
             pieces.push(raw.into());
+            ends_line = !raw.contains('\n');
             rest = after;
         }
     }
@@ -164,6 +171,8 @@ mod tests {
             ("{# for x in y #}{{ '{% raw %}' }}{ {", "{# for x in y #}{{ '{% raw %}' }}{ {"),
             ("{% raw %}\n{% for x in y %}{%- endraw %}", "{% raw +%}\n{% for x in y %}{%- endraw %}"),
             ("{%- raw -%}\n{% endraw %}", "{%- raw -%}\n{% endraw %}"),
+            ("a{% raw %} {% endraw %}b", "a{% raw +%} {%+ endraw %}b"),
+            ("a{% raw %} {%- endraw -%}b", "a{% raw +%} {%- endraw -%}b"),
             ("{{ {'a': {}} ~ '{% for x in y %}' }}", "{{ {'a': {}} ~ '{% for x in y %}' }}"),
             ("{%- for m in messages -%}", "{%- for m in(messages)|metatok_iterated  -%}"),
             ("{% for(a, b) in c %}", "{% for(a, b) in(c)|metatok_iterated  %}"),
@@ -197,7 +206,7 @@ mod tests {
             ),
             (
                 "{% filter f %}{% raw %}{% endfilter %}{% endraw %}{% endfilter %}",
-                "{% with %}{% filter f %}{% raw +%}{% endfilter %}{% endraw %}{% endfilter %}{% endwith %}",
+                "{% with %}{% filter f %}{% raw +%}{% endfilter %}{%+ endraw %}{% endfilter %}{% endwith %}",
             ),
         ];
         for (source, expected) in cases {

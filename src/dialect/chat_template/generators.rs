@@ -2,8 +2,9 @@
 //! taken from it is gone.
 
 use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
 
-use minijinja::value::{Kwargs, Rest, Value, ValueKind, ValueOrKwargs};
+use minijinja::value::{Enumerator, Kwargs, Object, ObjectRepr, Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, filters};
 
 type Name<'a> = Cow<'a, str>;
@@ -116,5 +117,30 @@ fn items_of(value: &Value) -> Items {
 }
 
 pub(super) fn generator(items: Items) -> Result<Value, Error> {
-    Ok(Value::make_one_shot_iterator(items?.into_iter()))
+    Ok(Value::from_object(Generator(Mutex::new(items?.into_iter()))))
+}
+
+/// What comes one by one. It has no first item, as in Python.
+#[derive(Debug)]
+struct Generator(Mutex<std::vec::IntoIter<Value>>);
+
+impl Object for Generator {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Iterable
+    }
+
+    fn get_value(self: &Arc<Self>, _: &Value) -> Option<Value> {
+        Some(Value::UNDEFINED)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let this = Arc::clone(self);
+        Enumerator::Iter(Box::new(std::iter::from_fn(move || this.0.lock().ok()?.next())))
+    }
+}
+
+/// The error of writing what comes one by one. Python would write where it is in memory.
+pub(super) fn not_text() -> Error {
+    let what = "what `map`, `select` and other filters give one by one is no text: put `| list` behind it";
+    Error::new(ErrorKind::InvalidOperation, what)
 }

@@ -8,6 +8,7 @@ use minijinja::{Error, ErrorKind, State};
 use minijinja_contrib::pycompat;
 
 use crate::conversation::is_space;
+use crate::dialect::chat_template::environment::iterated;
 use crate::dialect::chat_template::format_width::check_format;
 use crate::dialect::chat_template::marks::{Marked, has_marks, is_mark, without_marks};
 use crate::dialect::chat_template::padding::{justified, zeros};
@@ -92,7 +93,11 @@ fn of_string(text: &str, method: &str, args: &[Value]) -> Result<Option<Value>, 
             let (sought, start, end): (&str, Option<i64>, Option<i64>) = from_args(args)?;
             looked_for(plain, &without_marks(sought), method, start, end)?
         }
-        "startswith" | "endswith" if args.len() > 1 => Value::from(has_affix(plain, method, args)?),
+        "startswith" | "endswith" => Value::from(has_affix(plain, method, args)?),
+        "join" => {
+            let (items,): (Value,) = from_args(args)?;
+            Value::from(joined(text, &iterated(items)?)?)
+        }
         _ => return Ok(None),
     }))
 }
@@ -127,12 +132,33 @@ fn pieces(text: &str, method: &str, args: &[Value]) -> Result<Vec<Range<usize>>,
 /// Whether a text has one of the affixes of `startswith` and `endswith` between two places.
 fn has_affix(text: &str, method: &str, args: &[Value]) -> Result<bool, Error> {
     let (affixes, start, end): (Value, Option<i64>, Option<i64>) = from_args(args)?;
-    let affixes = if affixes.as_str().is_some() { vec![affixes] } else { affixes.try_iter()?.collect() };
+    let affixes = if affixes.is_tuple() { affixes.try_iter()?.collect() } else { vec![affixes] };
     let Some(part) = between(text, start, end).0 else { return Ok(false) };
-    Ok(affixes.iter().filter_map(|affix| affix.as_str().map(without_marks)).any(|affix| match method {
-        "startswith" => part.starts_with(&*affix),
-        _ => part.ends_with(&*affix),
-    }))
+    for affix in &affixes {
+        let affix = affix.as_str().map(without_marks).ok_or_else(|| {
+            let what = format!("{method} takes a string or a tuple of strings, not a value of type {}", affix.kind());
+            Error::new(ErrorKind::InvalidOperation, what)
+        })?;
+        let has = if method == "startswith" { part.starts_with(&*affix) } else { part.ends_with(&*affix) };
+        if has {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The method `join`, which unlike the filter takes nothing but strings.
+fn joined(joiner: &str, items: &Value) -> Result<String, Error> {
+    let mut joined = String::new();
+    for (i, item) in items.try_iter()?.enumerate() {
+        let text = item.as_str().ok_or_else(|| {
+            let what = format!("join: item {i} is no string but a value of type {}", item.kind());
+            Error::new(ErrorKind::InvalidOperation, what)
+        })?;
+        joined.push_str(if i > 0 { joiner } else { "" });
+        joined.push_str(text);
+    }
+    Ok(joined)
 }
 
 /// What Python's methods say of where a text is in another one, between two places.
@@ -216,7 +242,7 @@ fn rest_of_string(
     if method == "format" {
         check_format(text, args)?;
     }
-    let makes_text = matches!(method, "upper" | "lower" | "capitalize" | "format" | "join");
+    let makes_text = matches!(method, "upper" | "lower" | "capitalize" | "format");
     if makes_text || !(has_marks(text) || args.iter().any(is_marked)) {
         return pycompat::unknown_method_callback(state, value, method, args);
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use minijinja::Value;
 use minijinja::value::ValueKind;
 
+use crate::dialect::chat_template::attributes::is_namespace;
 use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::marks::is_mark;
 use crate::dialect::chat_template::methods::unmarked;
@@ -32,7 +33,8 @@ fn write_repr(value: &Value, depth: usize, out: &mut String) {
             out.push_str(&f64::try_from(value.clone()).map(float).unwrap_or_default());
         }
         ValueKind::Map => {
-            out.push('{');
+            let [open, close] = if is_namespace(value) { ["<Namespace {", "}>"] } else { ["{", "}"] };
+            out.push_str(open);
             for (i, key) in value.try_iter().into_iter().flatten().enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
                 if out.len() > LONGEST {
@@ -42,7 +44,7 @@ fn write_repr(value: &Value, depth: usize, out: &mut String) {
                 out.push_str(": ");
                 write_repr(&value.get_item(&key).unwrap_or_default(), depth + 1, out);
             }
-            out.push('}');
+            out.push_str(close);
         }
         ValueKind::Seq => {
             let (open, close) = if value.is_tuple() { ('(', ')') } else { ('[', ']') };
@@ -116,6 +118,9 @@ fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) 
             });
         }
         ValueKind::String => write_json_string(value.as_str().unwrap_or_default(), style, out),
+        ValueKind::Map if is_namespace(value) => {
+            return Err("Object of type Namespace is not JSON serializable".into());
+        }
         ValueKind::Map => {
             let mut keys: Vec<Value> = value.try_iter().map_err(|error| error.to_string())?.collect();
             if style.sort_keys {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 192] = [
+pub(super) const EXPRESSIONS: [&str; 214] = [
     // As text.
     "x",
     "[x]",
@@ -132,6 +132,29 @@ pub(super) const EXPRESSIONS: [&str; 192] = [
     "[{'a': x}, {'a': 1}] | groupby('a') | map(attribute='grouper') | list",
     "[{'a': x}, {}] | groupby(attribute='a', default='') | map('first') | list",
     "{'b': 1, 'a': x, 'B': [x]} | tojson(sort_keys=true)",
+    // One by one, and what is no text.
+    "([x, 1] | map('string'))[0]",
+    "([x, {'a': 1}] | select('mapping'))[0].a",
+    "'12' in ([x] | map('string'))",
+    "', '.join([x, 'a'])",
+    "x | list | length",
+    "x | join('-')",
+    "[x, y] | join",
+    "''.join([y])",
+    "x is even",
+    "x is odd",
+    "(x | string).startswith(('M', '1'))",
+    "(x | string).startswith(['M', '1'])",
+    "'ab'.endswith(x)",
+    "namespace(a=x)",
+    "[namespace(a=x)]",
+    "[namespace(a=x) is mapping, namespace(a=x) is iterable, namespace(a=x) is sequence]",
+    "namespace(a=x) | tojson",
+    "'aNone' | replace('a', x) | replace(none, 'b')",
+    "x | wordcount",
+    "'one two_3, é-\u{300}x' | wordcount",
+    "strftime_now(format='%Y')",
+    "strftime_now('%EY %Od %Ex')",
     "x | items | list",
     "x[0]",
     "x['a']",
@@ -232,12 +255,15 @@ pub(super) fn values() -> Vec<Value> {
 }
 
 /// More than an expression each.
-pub(super) const STATEMENTS: [&str; 41] = [
+pub(super) const STATEMENTS: [&str; 44] = [
     "{% for a in [x, 1] | map('string') %}{{ a }}{{ loop.last }}{{ loop.length }}{{ loop.nextitem }}{% endfor %}",
     "{% for a in [x, 1, none] | select('defined') if a %}{{ loop.last }}{{ loop.length }}{{ loop.revindex }}{% endfor %}",
     "{% set g = [x, 1] | reverse %}{% for a in g %}{{ loop.index }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{% endfor %}{{ g | list }}",
     "{% for k, v in x | items %}{{ k }}{{ v }}{% endfor %}",
     "{% set g = [x] | map('string') %}{{ g | list }}{{ g | list }}",
+    "a{% raw %} {% endraw %}b\n{% raw %} {% endraw %}{{ x }}",
+    "{% raw %}\n  {% endraw %}a{% raw %}b\n  {% endraw %}{% raw %} c {% endraw -%}  \n {%- raw -%} d {%- endraw %}",
+    "{{ '\\U00000043\\U0000005c\\U00000027' ~ x }}",
     "{% for k in x.items %}{{ k }}{% endfor %}",
     "{% for a in [x] %}{{ loop | attr('index') }}{% endfor %}",
     "{{ {'a': {}} ~ '{% for a in b %}' }}",
