@@ -69,7 +69,7 @@ pub(super) fn left_from_within(source: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether a `set` takes what follows it up to its `endset`.
-fn is_block(tag: &str) -> bool {
+pub(super) fn is_block(tag: &str) -> bool {
     let code = Code::of(tag);
     let is_within = |at: usize| code.places().any(|open| open < at && code.partner(open).is_some_and(|end| end > at));
     !code.places().any(|at| code.is(at, '=') && !is_within(at))

@@ -180,6 +180,7 @@ fn raise_exception(what: &Value) -> Result<Value, Error> {
 pub(super) fn iterated(value: Value) -> Result<Value, Error> {
     match value.as_str() {
         _ if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "None is not iterable")),
+        _ if is_namespace(&value) => Err(Error::new(ErrorKind::InvalidOperation, "a namespace is not iterable")),
         Some(text) => Ok(methods::characters(text)),
         None if value.kind() == ValueKind::Iterable => Ok(value.try_iter()?.collect()),
         None => Ok(value),
@@ -265,7 +266,7 @@ fn replace(state: &mut State<'_, '_>, value: &Value, args: Rest<Value>, kwargs: 
         given_argument(&args, &kwargs, i, name)?.map(text).ok_or_else(missing)
     };
     let (old, new) = (needed(0, "old")?, needed(1, "new")?);
-    let most = argument(&args, &kwargs, 2, "count")?.unwrap_or_default();
+    let most = argument(&args, &kwargs, 2, "count")?.unwrap_or_else(|| Value::from(()));
     kwargs.assert_all_used()?;
     methods::call(state, &text(value.clone()), "replace", &[old, new, most])
 }
@@ -298,7 +299,10 @@ fn word_count(value: &Value) -> usize {
 }
 
 fn length(value: &Value) -> Result<usize, Error> {
-    filters::length(&unmarked(value))
+    match is_namespace(value) {
+        true => Err(Error::new(ErrorKind::InvalidOperation, "a namespace has no length")),
+        false => filters::length(&unmarked(value)),
+    }
 }
 
 /// 0 where a value is no number, unless another default is given.

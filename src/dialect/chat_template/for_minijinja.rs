@@ -10,6 +10,7 @@ use crate::dialect::chat_template::code::Code;
 use crate::dialect::chat_template::escapes::with_known_escapes;
 use crate::dialect::chat_template::parameters::{declaration, macros_with_defaults, with_given_arguments};
 use crate::dialect::chat_template::source::{inner, next_tag};
+use crate::dialect::chat_template::unset::{unset, with_unset};
 use crate::dialect::chat_template::with_values::with_values_first;
 
 /// A template's text for minijinja, where Jinja2 reads it in another way.
@@ -21,6 +22,7 @@ use crate::dialect::chat_template::with_values::with_values_first;
 /// - The condition of a loop is asked before each round, unless something in the loop may ask for its length.
 /// - An attribute with the name of a dict's method is that method.
 /// - An undefined argument of a macro is given, and a default may name the parameters before.
+/// - A variable that the template sets later is none of the conversation's in the blocks before.
 /// - The values of a `{% with %}` do not see its variables.
 /// - `{% set %}` and `{% filter %}` blocks and the `{% else %}` of a loop have a scope of their own.
 pub(super) fn prepared(source: &str) -> String {
@@ -29,6 +31,7 @@ pub(super) fn prepared(source: &str) -> String {
     let (mut pieces, mut statements, mut rest) = (Vec::new(), Vec::new(), &*source);
     // Whether the tag that is read next ends a raw block of one line.
     let mut ends_line = false;
+    let (mut tags, mut first_tag) = (Vec::new(), None);
     while let Some((before, tag, after)) = next_tag(rest) {
         pieces.push(Cow::from(before));
         rest = after;
@@ -36,6 +39,8 @@ pub(super) fn prepared(source: &str) -> String {
             pieces.push(tag.into());
             continue;
         }
+        first_tag.get_or_insert(pieces.len());
+        tags.push(tag);
         let code = code_for_minijinja(tag, &macros);
         if tag.starts_with("{{") {
             pieces.push(code.into());
@@ -69,6 +74,10 @@ pub(super) fn prepared(source: &str) -> String {
             pieces[start] = with_condition.into();
             pieces[end] = beside(&pieces[end], "endif", true).into();
         }
+    }
+    let unset = unset(tags.into_iter());
+    if let Some(first) = first_tag.filter(|_| !unset.is_empty()) {
+        pieces[first] = with_unset(&pieces[first], &unset).into();
     }
     pieces.concat()
 }

@@ -2,6 +2,7 @@
 //! taken from it is gone.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use minijinja::value::{Enumerator, Kwargs, Object, ObjectRepr, Rest, Value, ValueKind, ValueOrKwargs};
@@ -136,6 +137,11 @@ impl Object for Generator {
     fn enumerate(self: &Arc<Self>) -> Enumerator {
         let this = Arc::clone(self);
         Enumerator::Iter(Box::new(std::iter::from_fn(move || this.0.lock().ok()?.next())))
+    }
+
+    /// Where it is joined with a text. Python would write where it is in memory, too.
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<generator object>")
     }
 }
 

@@ -18,6 +18,9 @@ use crate::dialect::chat_template::python_str::{between, lines, partition, split
 /// Calls a method that templates expect of Python's values.
 pub(super) fn call(state: &mut State<'_, '_>, value: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
     match (value.as_str(), value.kind()) {
+        (Some(_), _) if !matches!(method, "format" | "join") && args.iter().any(Value::is_undefined) => {
+            Err(Error::new(ErrorKind::UndefinedError, format!("an argument of the method {method} is undefined")))
+        }
         (Some(text), _) => match of_string(text, method, args)? {
             Some(result) => Ok(result),
             None => rest_of_string(state, value, text, method, args),
@@ -118,7 +121,7 @@ fn pieces(text: &str, method: &str, args: &[Value]) -> Result<Vec<Range<usize>>,
     let (separator, most) = split_args(args)?;
     let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let from_end = method == "rsplit";
-    let Some(separator) = separator.filter(|separator| !separator.is_none() && !separator.is_undefined()) else {
+    let Some(separator) = separator.filter(|separator| !separator.is_none()) else {
         return Ok(split_white_space(text, most, from_end));
     };
     let refused = |what: String| Error::new(ErrorKind::InvalidOperation, what);

@@ -53,6 +53,7 @@ mod renderer;
 mod source;
 mod told_time;
 mod touches;
+mod unset;
 mod uses;
 mod values;
 mod with_values;

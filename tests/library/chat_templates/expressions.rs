@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 214] = [
+pub(super) const EXPRESSIONS: [&str; 219] = [
     // As text.
     "x",
     "[x]",
@@ -152,6 +152,11 @@ pub(super) const EXPRESSIONS: [&str; 214] = [
     "namespace(a=x) | tojson",
     "'aNone' | replace('a', x) | replace(none, 'b')",
     "x | wordcount",
+    "namespace(a=x) | length",
+    "(x | string).count(y)",
+    "(x | string).split(y)",
+    "(x | string).strip(y)",
+    "(x | string).split(none) | join('|') ~ (x | string).replace('1', '2', -1)",
     "'one two_3, é-\u{300}x' | wordcount",
     "strftime_now(format='%Y')",
     "strftime_now('%EY %Od %Ex')",
@@ -255,12 +260,22 @@ pub(super) fn values() -> Vec<Value> {
 }
 
 /// More than an expression each.
-pub(super) const STATEMENTS: [&str; 44] = [
+pub(super) const STATEMENTS: [&str; 53] = [
     "{% for a in [x, 1] | map('string') %}{{ a }}{{ loop.last }}{{ loop.length }}{{ loop.nextitem }}{% endfor %}",
     "{% for a in [x, 1, none] | select('defined') if a %}{{ loop.last }}{{ loop.length }}{{ loop.revindex }}{% endfor %}",
     "{% set g = [x, 1] | reverse %}{% for a in g %}{{ loop.index }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{% endfor %}{{ g | list }}",
     "{% for k, v in x | items %}{{ k }}{{ v }}{% endfor %}",
     "{% set g = [x] | map('string') %}{{ g | list }}{{ g | list }}",
+    // A variable is the template's own from the beginning of the scope that sets it.
+    "{% for a in [1] %}[{{ add_generation_prompt is defined }}]{% endfor %}{% set add_generation_prompt = x %}{{ add_generation_prompt }}",
+    "  {% macro m() %}[{{ messages is defined }}]{% endmacro %}{{ m() }}{% set messages = x %}{{ m() ~ messages }}",
+    " {{- x }}{% set tools %}[{{ tools is none }}]{% endset %}{{ tools }}",
+    "{% set tools %}{% set documents = 1 %}{{ tools is none }}{% endset %}{% for a in [1] %}{{ documents is none }}{% endfor %}{{ tools }}",
+    "{{ tools is none }}{% for a in [1] %}{{ tools is none }}{% endfor %}{% set tools = 1 %}{% for a in [1] %}{{ tools }}{% endfor %}",
+    "{% if x %}{% for a in [1] %}{{ tools is none }}{% endfor %}{% set tools = 1 %}{% endif %}{{ tools is none }}{% set tools = 2 %}{{ tools }}",
+    "{% raw %}{% set tools = 1 %}{% endif %}{% endraw %}{% for a in [1] %}{{ tools is none }}{% endfor %}{% set documents = 1 %}",
+    "{% for a in [1] %}{{ tools is none }}{% endfor %}{% set tools, y = x, tools %}{{ tools ~ y }}",
+    "{# c #}\n  {% with a = 1 %}{{ tools is defined }}{% endwith %}\n  {% set tools = x %}{{ tools }}",
     "a{% raw %} {% endraw %}b\n{% raw %} {% endraw %}{{ x }}",
     "{% raw %}\n  {% endraw %}a{% raw %}b\n  {% endraw %}{% raw %} c {% endraw -%}  \n {%- raw -%} d {%- endraw %}",
     "{{ '\\U00000043\\U0000005c\\U00000027' ~ x }}",
