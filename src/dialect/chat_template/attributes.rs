@@ -12,6 +12,7 @@ use crate::dialect::chat_template::code::Code;
 use crate::dialect::chat_template::edits::Edits;
 use crate::dialect::chat_template::marks::without_marks;
 use crate::dialect::chat_template::methods::of_dict;
+use crate::dialect::chat_template::python_repr::is_namespace;
 
 /// The methods of a dict in Python.
 const METHODS: [&str; 11] =
@@ -84,11 +85,6 @@ pub(super) fn attr(value: &Value, name: &str) -> Result<Value, Error> {
 fn is_dict(value: &Value) -> bool {
     let is_loop = |object: &DynObject| object.type_name().ends_with("::Loop");
     value.kind() == ValueKind::Map && !is_namespace(value) && !value.as_object().is_some_and(is_loop)
-}
-
-/// Whether a value is what `namespace()` gives, which Jinja here takes for a dict.
-pub(super) fn is_namespace(value: &Value) -> bool {
-    value.as_object().is_some_and(|object| object.type_name().ends_with("::Namespace"))
 }
 
 /// A method of a dict that is not called.

@@ -8,17 +8,18 @@ use minijinja::{
 };
 
 use crate::conversation::is_space;
-use crate::dialect::chat_template::attributes::{ATTRIBUTE, attr, attribute, is_namespace};
+use crate::dialect::chat_template::arguments::{argument, given_argument, is_on};
+use crate::dialect::chat_template::attributes::{ATTRIBUTE, attr, attribute};
 use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::generators;
 use crate::dialect::chat_template::marks::{has_marks, without_marks};
-use crate::dialect::chat_template::methods::{self, unmarked};
+use crate::dialect::chat_template::methods::{self, iterated, unmarked};
 use crate::dialect::chat_template::order;
 use crate::dialect::chat_template::padding::justified;
 use crate::dialect::chat_template::parameters::{ARGUMENT, GIVEN, argument as argument_of_macro, given};
 use crate::dialect::chat_template::printf;
-use crate::dialect::chat_template::python_repr::{self, JsonStyle};
+use crate::dialect::chat_template::python_repr::{self, JsonStyle, is_namespace};
 use crate::dialect::chat_template::values::Dict;
 
 /// How much a template may do: about one unit for an instruction, and one for 64 bytes of text that it makes.
@@ -173,32 +174,6 @@ fn of_python(format: &str) -> String {
 fn raise_exception(what: &Value) -> Result<Value, Error> {
     let what = without_marks(&what.to_string()).into_owned();
     Err(Error::new(ErrorKind::InvalidOperation, what.clone()).with_source(Raised(what)))
-}
-
-/// What may be looped over, which None in Python is not. A string is its characters, each with the marks of the string. What
-/// comes one by one is made a list, because a loop knows its last item and its length.
-pub(super) fn iterated(value: Value) -> Result<Value, Error> {
-    match value.as_str() {
-        _ if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "None is not iterable")),
-        _ if is_namespace(&value) => Err(Error::new(ErrorKind::InvalidOperation, "a namespace is not iterable")),
-        Some(text) => Ok(methods::characters(text)),
-        None if value.kind() == ValueKind::Iterable => Ok(value.try_iter()?.collect()),
-        None => Ok(value),
-    }
-}
-
-/// An argument that has a place or a name, unless it is None.
-pub(super) fn argument(args: &[Value], kwargs: &Kwargs, place: usize, name: &str) -> Result<Option<Value>, Error> {
-    Ok(given_argument(args, kwargs, place, name)?.filter(|value| !value.is_none()))
-}
-
-/// An argument that has a place or a name, and may be None.
-fn given_argument(args: &[Value], kwargs: &Kwargs, place: usize, name: &str) -> Result<Option<Value>, Error> {
-    if kwargs.has(name) { kwargs.get(name).map(Some) } else { Ok(args.get(place).cloned()) }
-}
-
-pub(super) fn is_on(value: Option<Value>) -> bool {
-    value.is_some_and(|value| value.is_true())
 }
 
 /// What lines are indented by: a text, or so many blanks, `most` at most.

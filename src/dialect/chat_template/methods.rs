@@ -8,7 +8,6 @@ use minijinja::{Error, ErrorKind, State};
 use minijinja_contrib::pycompat;
 
 use crate::conversation::is_space;
-use crate::dialect::chat_template::environment::iterated;
 use crate::dialect::chat_template::format_width::check_format;
 use crate::dialect::chat_template::marks::{Marked, has_marks, is_mark, without_marks};
 use crate::dialect::chat_template::padding::{justified, zeros};
@@ -266,8 +265,22 @@ pub(super) fn unmarked(value: &Value) -> Value {
     }
 }
 
+/// What may be looped over, which None in Python is not. A string is its characters, each with the marks of the string. What
+/// comes one by one is made a list, because a loop knows its last item and its length.
+pub(super) fn iterated(value: Value) -> Result<Value, Error> {
+    match value.as_str() {
+        _ if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "None is not iterable")),
+        _ if python_repr::is_namespace(&value) => {
+            Err(Error::new(ErrorKind::InvalidOperation, "a namespace is not iterable"))
+        }
+        Some(text) => Ok(characters(text)),
+        None if value.kind() == ValueKind::Iterable => Ok(value.try_iter()?.collect()),
+        None => Ok(value),
+    }
+}
+
 /// The characters of a string.
-pub(super) fn characters(text: &str) -> Value {
+fn characters(text: &str) -> Value {
     let text = Text::of(text);
     text.plain().char_indices().map(|(at, c)| text.slice(at..at + c.len_utf8())).collect()
 }

@@ -19,6 +19,7 @@
 //! around what the conversation brings. Where the second text is the first one with marks, these say whose each character
 //! is, so that content gives no reserved token.
 
+mod arguments;
 mod attributes;
 mod blocks;
 mod code;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use minijinja::value::{Enumerator, Kwargs, Object, ObjectRepr, Rest, Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State};
 
-use crate::dialect::chat_template::environment::{argument, is_on, iterated};
+use crate::dialect::chat_template::arguments::{argument, is_on};
 use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::generators::generator;
 use crate::dialect::chat_template::marks::without_marks;
+use crate::dialect::chat_template::methods::iterated;
 use crate::dialect::chat_template::python_repr::kind;
 
 /// Puts them in the place of those that compare texts with their marks.

@@ -5,10 +5,8 @@ use std::fmt::Write;
 use minijinja::Value;
 use minijinja::value::ValueKind;
 
-use crate::dialect::chat_template::attributes::is_namespace;
 use crate::dialect::chat_template::float::as_number;
-use crate::dialect::chat_template::marks::is_mark;
-use crate::dialect::chat_template::methods::unmarked;
+use crate::dialect::chat_template::marks::{is_mark, without_marks};
 use crate::python_repr::{float, quoted};
 
 /// How deep values are written, and how long their text may get: those of templates may contain themselves, or much twice.
@@ -74,6 +72,11 @@ pub(super) fn kind(value: &Value) -> ValueKind {
     }
 }
 
+/// Whether a value is what `namespace()` gives, which Jinja here takes for a dict.
+pub(super) fn is_namespace(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| object.type_name().ends_with("::Namespace"))
+}
+
 /// The layout of JSON, with the defaults of `json.dumps`.
 #[derive(Debug, Clone)]
 pub(super) struct JsonStyle {
@@ -124,7 +127,10 @@ fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) 
         ValueKind::Map => {
             let mut keys: Vec<Value> = value.try_iter().map_err(|error| error.to_string())?.collect();
             if style.sort_keys {
-                keys.sort_by_cached_key(unmarked);
+                keys.sort_by_cached_key(|key| {
+                    let text = key.as_str().map(|text| Value::from(&*without_marks(text)));
+                    text.unwrap_or_else(|| key.clone())
+                });
             }
             let entries = keys.into_iter().map(|key| (value.get_item(&key).unwrap_or_default(), Some(key)));
             container(['{', '}'], entries, style, depth, out)?;
