@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 219] = [
+pub(super) const EXPRESSIONS: [&str; 221] = [
     // As text.
     "x",
     "[x]",
+    "namespace(ключ=x).ключ",
+    "{'变量': x}.变量",
     "{'k': x}",
     "[y, {'k': x.y}]",
     "x | string",
