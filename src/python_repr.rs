@@ -13,15 +13,38 @@ pub(crate) fn float(number: f64) -> String {
             _ => "-inf".into(),
         };
     }
-    let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific.split_once('e').expect("it was written with one");
-    let exponent: i32 = exponent.parse().expect("it was written as a number");
-    if (-4..16).contains(&exponent) {
-        let point = if number.fract() == 0.0 { ".0" } else { "" };
-        return format!("{number}{point}");
+    let sign = if number.is_sign_negative() { "-" } else { "" };
+    let (digits, exponent) = shortest(number.abs());
+    let (first, others) = digits.split_at(1);
+    match usize::try_from(exponent) {
+        Ok(exponent @ ..16) => {
+            let (whole, part) = digits.split_at(digits.len().min(exponent + 1));
+            format!("{sign}{whole:0<width$}.{}", if part.is_empty() { "0" } else { part }, width = exponent + 1)
+        }
+        Err(_) if exponent >= -4 => {
+            format!("{sign}0.{digits:0>width$}", width = digits.len() + (-exponent) as usize - 1)
+        }
+        _ => {
+            let point = if others.is_empty() { "" } else { "." };
+            format!("{sign}{first}{point}{others}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+        }
     }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+/// The digits of a number that is not negative, and the power of ten of the first one. Of two that are equally near,
+/// the standard library writes the larger one, and Python the even one.
+fn shortest(number: f64) -> (String, i32) {
+    let mut buffer = zmij::Buffer::new();
+    let written = buffer.format_finite(number);
+    let (mantissa, exponent) = written.split_once('e').unwrap_or((written, "0"));
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = [whole, part].concat();
+    let digits = all.trim_start_matches('0');
+    let exponent = exponent.parse().unwrap_or(0) + whole.len() as i32 - 1 - (all.len() - digits.len()) as i32;
+    match digits.trim_end_matches('0') {
+        "" => ("0".to_owned(), 0),
+        digits => (digits.to_owned(), exponent),
+    }
 }
 
 /// A string: single quotes, unless only double ones need no escape. What is not printable is escaped, unless it `stays`.
@@ -84,6 +107,11 @@ mod tests {
             (0.0001, "0.0001"),
             (0.00001, "1e-05"),
             (2.5e-310, "2.5e-310"),
+            ("529.15386962890625".parse().expect("it is a number"), "529.1538696289062"),
+            (0.1, "0.1"),
+            (123.0, "123.0"),
+            (1e22, "1e+22"),
+            (5e-324, "5e-324"),
             (1.234_567_890_123_456_7e300, "1.2345678901234567e+300"),
             (f64::NAN, "nan"),
             (f64::INFINITY, "inf"),

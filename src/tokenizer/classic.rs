@@ -22,7 +22,9 @@ pub(crate) struct Classic {
 impl Classic {
     /// `json` is a `tokenizer.json` without added tokens. The error is the library's.
     pub(crate) fn new(json: &str) -> std::result::Result<Self, String> {
-        let tokenizer = tokenizers::Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
+        // Of a wrong merge, the library cuts a character in two and puts that into the text of its error.
+        let words = |error: tokenizers::Error| String::from_utf8_lossy(error.to_string().as_bytes()).into_owned();
+        let tokenizer = tokenizers::Tokenizer::from_bytes(json).map_err(words)?;
         Ok(Self { tokenizer })
     }
 

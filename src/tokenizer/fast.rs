@@ -146,7 +146,9 @@ impl Backend for Fast {
     }
 
     fn decode_ids(&self, ids: &[TokenId]) -> Option<Result<String>> {
-        is_byte_level(&self.tokenizer).then(|| self.tokenizer.decode(ids, false).map_err(|error| failed(error).into()))
+        // Without a decoder, tokens stand side by side.
+        let decodes = is_byte_level(&self.tokenizer) && self.tokenizer.get_decoder().is_some();
+        decodes.then(|| self.tokenizer.decode(ids, false).map_err(|error| failed(error).into()))
     }
 
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {

@@ -11,7 +11,7 @@ pub(crate) fn read_otherwise(json: &Value) -> Option<String> {
             return Some(format!("the fast library takes words of one character without the {affix}"));
         }
     }
-    let steps = [&json["normalizer"], &json["pre_tokenizer"]];
+    let steps = [&json["normalizer"], &json["pre_tokenizer"], &json["decoder"]];
     if let Some(pattern) = steps.into_iter().find_map(first_doubtful_pattern) {
         return Some(format!("the fast library may read {pattern:?} in another way"));
     }
@@ -48,11 +48,15 @@ fn writes_normal_form(normalizer: &Value) -> bool {
     }
 }
 
-/// Whether a normalizer may remove the first characters of a text.
+/// Whether a normalizer may make fewer of the first characters of a text.
 fn removes(normalizer: &Value) -> bool {
     match normalizer["type"].as_str() {
-        Some("Strip" | "StripAccents" | "BertNormalizer") => true,
-        Some("Replace") => normalizer["content"] == "",
+        Some("Strip" | "StripAccents" | "BertNormalizer" | "Nmt") => true,
+        Some("Replace") => {
+            let chars = |text: &Value| text.as_str().map(|text| text.chars().count());
+            // Nobody knows how many a pattern finds.
+            chars(&normalizer["pattern"]["String"]).is_none_or(|found| chars(&normalizer["content"]) < Some(found))
+        }
         _ => false,
     }
 }
@@ -244,5 +248,17 @@ mod tests {
             "pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "first"}}"#;
         assert!(said(strip).is_some());
         assert_eq!(said(&strip.replace("Strip", "Lowercase")), None);
+        assert!(said(&strip.replace("Strip", "Nmt")).is_some());
+        for (replace, is_otherwise) in [
+            (r#"{"type": "Replace", "pattern": {"String": " "}, "content": "▁"}"#, false),
+            (r#"{"type": "Replace", "pattern": {"String": "``"}, "content": "\""}"#, true),
+            (r#"{"type": "Replace", "pattern": {"String": "x"}, "content": ""}"#, true),
+            (r#"{"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}"#, true),
+        ] {
+            let replaced = strip.replace(r#"{"type": "Strip"}"#, replace);
+            assert_eq!(said(&replaced).is_some(), is_otherwise, "{replace}");
+        }
+        let decoder = r#"{"decoder": {"decoders": [{"type": "Replace", "pattern": {"Regex": "^ "}, "content": ""}]}}"#;
+        assert!(said(decoder).is_some_and(|what| what.contains("^ ")));
     }
 }
