@@ -12,6 +12,8 @@ pub(crate) fn tests() -> Tests {
         every_kind_of_column_in_its_order,
         times_and_decimals_as_python_writes_them,
         values_within_maps_as_those_outside,
+        times_of_int96_have_their_nanoseconds,
+        a_bad_value_is_the_error_of_its_row,
         a_file_that_is_none,
         a_file_at_which_the_library_panics
     ]
@@ -78,6 +80,52 @@ fn values_within_maps_as_those_outside() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+fn times_of_int96_have_their_nanoseconds() {
+    let dataset = r#"infer_cfg = { prompt_template = { template = "{at}|{list}|{inner}|{fine}" } }"#;
+    let output = build(dataset, &root().join("tests/data/int96.parquet"));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let found: Vec<&str> = stdout.lines().filter_map(|line| line.split("\"content\":\"").nth(1)).collect();
+    let expected = [
+        "2020-01-01 01:02:03.123456|['2020-01-01 01:02:03.123456', None, '2020-01-01 00:00:00']|{'at': '1969-12-31 23:59:59.999999'}|2020-01-01 01:02:03.123456789",
+        "None|[]|None|None",
+        "1601-01-01 00:00:00|None|{'at': None}|1970-01-01 00:00:00",
+    ];
+    assert_eq!(
+        found,
+        expected.map(|content| format!("{content}\"}}]}}")),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// Row 2 has text that is not UTF-8, row 3 a date too late, and row 4 a time too late.
+fn a_bad_value_is_the_error_of_its_row() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("d.toml");
+    std::fs::write(&file, r#"infer_cfg = { prompt_template = { template = "{n}" } }"#).expect("it can be written");
+    let rejects = folder.path().join("rejects.jsonl");
+    let output = Command::new(METATOK)
+        .args(["build", "-q", "--format", "messages", "--on-error", "reject", "--rejects"])
+        .args([&rejects, Path::new("-d"), &file, &root().join("tests/data/bad_values.parquet")])
+        .output()
+        .expect("the program runs");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "{\"id\":0,\"messages\":[{\"role\":\"user\",\"content\":\"1\"}]}\n"
+    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let outside = "has a time outside the years 1 to 9999, which are all that Python has";
+    for expected in [
+        "row 2: column \"s\" has text that is not UTF-8\n".to_owned(),
+        format!("row 3: column \"d\" {outside}\n"),
+        format!("row 4: column \"at\" {outside}\n"),
+    ] {
+        assert!(stderr.contains(&expected), "{stderr}");
+    }
+    let rejects = std::fs::read_to_string(rejects).expect("it was written");
+    assert!(rejects.contains(r#"\"d\":2147483647"#), "{rejects}");
 }
 
 fn a_file_that_is_none() {

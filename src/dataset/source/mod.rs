@@ -14,6 +14,8 @@ mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_meaning;
 #[cfg(feature = "parquet")]
+mod parquet_raw;
+#[cfg(feature = "parquet")]
 mod parquet_row;
 mod raw_record;
 mod records;

@@ -18,8 +18,10 @@ pub(super) fn open(file: File) -> Result<TableRows> {
     use std::io;
 
     use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::reader::RowIter;
 
     use crate::dataset::source::parquet_meaning::Meaning;
+    use crate::dataset::source::parquet_raw::RawFile;
     use crate::dataset::source::parquet_row;
     use crate::error::ErrorKind;
     use crate::panics::caught;
@@ -27,7 +29,8 @@ pub(super) fn open(file: File) -> Result<TableRows> {
     let open = || -> Result<_> {
         let file = SerializedFileReader::new(file).map_err(|error| ErrorKind::Parse(error.to_string()))?;
         let meaning = Meaning::of_schema(file.metadata().file_metadata().schema())?;
-        Ok((meaning, parquet_row::may_be_deep(&file), file.into_iter()))
+        let may_be_deep = parquet_row::may_be_deep(&file);
+        Ok((meaning, may_be_deep, RowIter::from_file_into(Box::new(RawFile(file)))))
     };
     let (meaning, may_be_deep, mut rows) = caught(open).map_err(ErrorKind::Parse)??;
     let row = move |row| parquet_row::row(row, &meaning, may_be_deep);

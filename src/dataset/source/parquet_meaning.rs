@@ -3,6 +3,7 @@
 use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit};
 use parquet::schema::types::Type;
 
+use crate::dataset::source::parquet_raw::{is_int96, is_text};
 use crate::error::{ErrorKind, Result};
 
 /// The meaning of a field's values.
@@ -10,6 +11,10 @@ use crate::error::{ErrorKind, Result};
 pub(super) enum Meaning {
     /// That of the value itself.
     Own,
+    /// Text.
+    Text,
+    /// A time as Spark and Impala wrote it: 8 bytes of nanoseconds since midnight, and 4 of the Julian day.
+    Int96,
     /// Nanoseconds from 1970 on.
     TimestampNanos,
     /// Nanoseconds since midnight.
@@ -67,6 +72,8 @@ impl Meaning {
             Some(LogicalType::Timestamp(timestamp)) if timestamp.unit == TimeUnit::NANOS => Self::TimestampNanos,
             Some(LogicalType::Time(time)) if time.unit == TimeUnit::NANOS => Self::TimeNanos,
             Some(LogicalType::Uuid) => Self::Uuid,
+            _ if is_text(field) => Self::Text,
+            _ if is_int96(field) => Self::Int96,
             _ => Self::Own,
         }
     }
@@ -116,6 +123,7 @@ mod tests {
             optional group old (LIST) { repeated int64 array (TIME(NANOS, false)); }
             optional group inner { required binary name (UTF8); required fixed_len_byte_array(16) key (UUID); }
             repeated int64 bare (TIME(NANOS, false));
+            optional int96 spark;
         }";
         let schema = parse_message_type(schema).expect("it is a schema");
         let meaning = Meaning::of_schema(&schema).expect("it has no interval");
@@ -124,8 +132,9 @@ mod tests {
             Meaning::TimestampNanos,
             Meaning::List(Meaning::TimestampNanos.into()),
             Meaning::List(Meaning::TimeNanos.into()),
-            Meaning::Group(vec![Meaning::Own, Meaning::Uuid]),
+            Meaning::Group(vec![Meaning::Text, Meaning::Uuid]),
             Meaning::List(Meaning::TimeNanos.into()),
+            Meaning::Int96,
         ];
         for (at, expected) in expected.iter().enumerate() {
             assert_eq!(meaning.of_field(at), expected, "{at}");

@@ -1,7 +1,7 @@
 //! Rows of Parquet files as rows of a dataset: what JSON lacks, such as dates and decimals, is text.
 
 use jiff::SignedDuration;
-use jiff::civil::{Time, date};
+use jiff::civil::{DateTime, Time, date};
 use parquet::file::reader::FileReader;
 use parquet::record::{Field, Row as ParquetRow};
 use parquet::schema::types::Type;
@@ -24,12 +24,21 @@ fn depth(schema: &Type) -> usize {
 
 /// The row with columns of these meanings, or the error in it.
 pub(super) fn row(row: ParquetRow, meaning: &Meaning, may_be_deep: bool) -> Result<Row, BadRow> {
-    let columns = row.into_columns().into_iter().enumerate().map(|(at, (name, field))| match field {
-        Field::Str(text) => (name, Value::Text(text)),
-        other => (name, value(&other, meaning.of_field(at))),
-    });
-    let row = Row::from(columns.collect::<Entries<Value>>());
-    if may_be_deep { not_too_deep(row) } else { Ok(row) }
+    let mut fault = None;
+    let column = |(at, (name, field)): (usize, (String, Field))| {
+        let mut of_column = None;
+        let value = value(&field, meaning.of_field(at), &mut of_column);
+        if let (Some(what), None) = (of_column, &fault) {
+            fault = Some(format!("column {name:?} {what}"));
+        }
+        (name, value)
+    };
+    let row = Row::from(row.into_columns().into_iter().enumerate().map(column).collect::<Entries<Value>>());
+    match fault {
+        Some(fault) => Err(BadRow::Wrong(fault.into(), row.to_json().unwrap_or_default().into_bytes())),
+        None if may_be_deep => not_too_deep(row),
+        None => Ok(row),
+    }
 }
 
 fn not_too_deep(row: Row) -> Result<Row, BadRow> {
@@ -40,34 +49,59 @@ fn not_too_deep(row: Row) -> Result<Row, BadRow> {
     }
 }
 
-fn value(field: &Field, meaning: &Meaning) -> Value {
+/// What is wrong with a value; the first fault counts.
+type Fault = Option<&'static str>;
+
+const NOT_UTF_8: &str = "has text that is not UTF-8";
+const NO_YEAR_OF_PYTHON: &str = "has a time outside the years 1 to 9999, which are all that Python has";
+
+/// A value as Python has it, or as it is in the file if something is wrong with it.
+fn value(field: &Field, meaning: &Meaning, fault: &mut Fault) -> Value {
     match field {
         Field::Str(text) => Value::Text(text.clone()),
         Field::Group(row) => {
             let fields = row.get_column_iter().enumerate();
-            dict(fields.map(|(at, (name, field))| (name.clone(), value(field, meaning.of_field(at)))))
+            dict(fields.map(|(at, (name, field))| (name.clone(), value(field, meaning.of_field(at), fault))))
         }
         Field::MapInternal(map) => {
             let of_entry = meaning.of_field(0).of_items();
             let (of_key, of_value) = (of_entry.of_field(0), of_entry.of_field(1));
-            let text = |key| value(key, of_key).text().into_owned();
-            dict(map.entries().iter().map(|(key, field)| (text(key), value(field, of_value))))
+            dict(map.entries().iter().map(|(key, field)| {
+                let key = value(key, of_key, fault).text().into_owned();
+                (key, value(field, of_value, fault))
+            }))
         }
         Field::ListInternal(list) => {
-            Value::List(list.elements().iter().map(|item| value(item, meaning.of_items())).collect())
+            Value::List(list.elements().iter().map(|item| value(item, meaning.of_items(), fault)).collect())
         }
         // JSON has neither NaN nor infinities.
         Field::Float16(number) => Value::Float(f64::from(*number)),
         Field::Float(number) => Value::Float(f64::from(*number)),
         Field::Double(number) => Value::Float(*number),
         Field::Bytes(bytes) if *meaning == Meaning::Uuid => Value::Text(uuid(bytes.data())),
-        // Some writers do not say which bytes are text.
-        Field::Bytes(bytes) if str::from_utf8(bytes.data()).is_ok() => {
-            Value::Text(String::from_utf8_lossy(bytes.data()).into_owned())
+        Field::Bytes(bytes) if *meaning == Meaning::Int96 => match since_epoch_of_int96(bytes.data()) {
+            Some(since_epoch) => timestamp(since_epoch, since_epoch.as_nanos(), fault),
+            None => of_json(field),
+        },
+        Field::Bytes(bytes) => match str::from_utf8(bytes.data()) {
+            // Some writers do not say which bytes are text.
+            Ok(text) => Value::Text(text.to_owned()),
+            Err(_) => {
+                if *meaning == Meaning::Text {
+                    fault.get_or_insert(NOT_UTF_8);
+                }
+                of_json(field)
+            }
+        },
+        Field::Date(days) => match since_1970(SignedDuration::from_hours(24 * i64::from(*days))) {
+            Some(at) => Value::Text(at.strftime("%Y-%m-%d").to_string()),
+            None => outside_of_python(i128::from(*days), fault),
+        },
+        Field::Long(at) if *meaning == Meaning::TimestampNanos => {
+            timestamp(SignedDuration::from_nanos(*at), i128::from(*at), fault)
         }
-        Field::Long(at) if *meaning == Meaning::TimestampNanos => timestamp(SignedDuration::from_nanos(*at), field),
-        Field::TimestampMillis(at) => timestamp(SignedDuration::from_millis(*at), field),
-        Field::TimestampMicros(at) => timestamp(SignedDuration::from_micros(*at), field),
+        Field::TimestampMillis(at) => timestamp(SignedDuration::from_millis(*at), i128::from(*at), fault),
+        Field::TimestampMicros(at) => timestamp(SignedDuration::from_micros(*at), i128::from(*at), fault),
         Field::Long(at) if *meaning == Meaning::TimeNanos => time(SignedDuration::from_nanos(*at)),
         Field::TimeMillis(at) => time(SignedDuration::from_millis(i64::from(*at))),
         Field::TimeMicros(at) => time(SignedDuration::from_micros(*at)),
@@ -85,11 +119,30 @@ fn dict(entries: impl Iterator<Item = (String, Value)>) -> Value {
     Value::Dict(entries.entries.into_iter().map(|(name, value)| (Value::Text(name), value)).collect())
 }
 
-/// A point in time as Python writes it.
-fn timestamp(since_epoch: SignedDuration, field: &Field) -> Value {
-    // An instant of jiff ends a day before year 10000 does, so that it has a date in every time zone.
-    let Ok(at) = date(1970, 1, 1).at(0, 0, 0, 0).checked_add(since_epoch) else { return of_json(field) };
+/// A point in time as Python writes it, or its number in the file.
+fn timestamp(since_epoch: SignedDuration, number: i128, fault: &mut Fault) -> Value {
+    let Some(at) = since_1970(since_epoch) else { return outside_of_python(number, fault) };
     Value::Text(format!("{}{}", at.strftime("%Y-%m-%d %H:%M:%S"), fraction(at.subsec_nanosecond())))
+}
+
+/// The date and time, in a year that Python has.
+fn since_1970(since_epoch: SignedDuration) -> Option<DateTime> {
+    // An instant of jiff ends a day before year 10000 does, so that it has a date in every time zone.
+    let at = date(1970, 1, 1).at(0, 0, 0, 0).checked_add(since_epoch).ok()?;
+    (at.year() > 0).then_some(at)
+}
+
+fn outside_of_python(number: i128, fault: &mut Fault) -> Value {
+    fault.get_or_insert(NO_YEAR_OF_PYTHON);
+    Value::Int(number.to_string())
+}
+
+/// Of the 8 bytes of nanoseconds since midnight, and 4 of the day.
+fn since_epoch_of_int96(bytes: &[u8]) -> Option<SignedDuration> {
+    const JULIAN_DAY_OF_1970: i64 = 2_440_588;
+    let (nanoseconds, day) = bytes.split_first_chunk()?;
+    let day = i64::from(u32::from_le_bytes(day.try_into().ok()?)) - JULIAN_DAY_OF_1970;
+    SignedDuration::from_hours(24 * day).checked_add(SignedDuration::from_nanos(i64::from_le_bytes(*nanoseconds)))
 }
 
 /// A time of day as Python writes it.
@@ -129,7 +182,21 @@ mod tests {
             (253_402_214_400_000_000, "9999-12-31 00:00:00"),
             (253_402_300_799_999_999, "9999-12-31 23:59:59.999999"),
         ] {
-            assert_eq!(value(&Field::TimestampMicros(at), &Meaning::Own).text(), expected);
+            assert_eq!(value(&Field::TimestampMicros(at), &Meaning::Own, &mut None).text(), expected);
         }
+        for outside in [
+            Field::TimestampMicros(-62_135_596_800_000_001),
+            Field::TimestampMicros(253_402_300_800_000_000),
+            Field::TimestampMillis(i64::MIN),
+            Field::Date(2_932_897),
+            Field::Date(-719_163),
+            Field::Date(i32::MAX),
+        ] {
+            let mut fault = None;
+            value(&outside, &Meaning::Own, &mut fault);
+            assert_eq!(fault, Some(NO_YEAR_OF_PYTHON), "{outside:?}");
+        }
+        assert_eq!(value(&Field::Date(2_932_896), &Meaning::Own, &mut None).text(), "9999-12-31");
+        assert_eq!(value(&Field::Date(-719_162), &Meaning::Own, &mut None).text(), "0001-01-01");
     }
 }
