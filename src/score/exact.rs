@@ -31,9 +31,10 @@ pub(super) fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
     each(deserializer, |json| Row::from_json(json).map_err(Error::custom))
 }
 
-/// A value.
+/// A value, which may be null.
 pub(super) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    each(deserializer, |json| Value::from_json(json).map_err(Error::custom))
+    let json = Box::<RawValue>::deserialize(deserializer)?;
+    Value::from_json(json.get()).map(Some).map_err(Error::custom)
 }
 
 /// An id, as JSON without needless escapes.

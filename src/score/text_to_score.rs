@@ -42,9 +42,11 @@ impl<'a> TextLine<'a> {
     pub(super) fn label_text(&self) -> Result<String> {
         match &self.label {
             Some(Value::Text(label) | Value::Int(label)) => Ok(label.clone()),
-            Some(label @ (Value::Float(_) | Value::Bool(_))) => Ok(label.to_json().to_string()),
+            // As references are read, and as prompts have it.
+            Some(label @ (Value::Float(_) | Value::Null)) => Ok(label.text().into_owned()),
+            Some(label @ Value::Bool(_)) => Ok(label.to_json().to_string()),
             Some(other) => {
-                let what = format!("a label must be a text or a number, not {}", other.to_json());
+                let what = format!("a label must be a text, a number, a boolean or null, not {}", other.to_json());
                 Err(ErrorKind::Invalid(what)).at("label")
             }
             None => {
