@@ -27,7 +27,7 @@ pub enum Value {
 const LONGEST_FLOAT: usize = 24;
 
 impl Value {
-    /// Python's `==`, for which `True` is 1 and 1 is 1.0.
+    /// Python's `==`, for which `True` is 1 and 1 is 1.0. Unlike there, NaN equals NaN: a row that has it is still itself.
     pub fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::List(a), Self::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b)),
@@ -37,7 +37,7 @@ impl Value {
             }
             (Self::Int(a), Self::Int(b)) => a == b,
             _ => match (self.number(), other.number()) {
-                (Some(a), Some(b)) => a == b,
+                (Some(a), Some(b)) => a == b || a.is_nan() && b.is_nan(),
                 _ => self == other,
             },
         }
@@ -48,8 +48,8 @@ impl Value {
         matches!(self, Self::List(items) if matches!(items[..], [Self::Dict(_), ..]))
     }
 
-    /// The same as a `serde_json` value; keys that are not strings become their texts, and integers of more than 64 bits
-    /// floats.
+    /// The same as a `serde_json` value; keys that are not strings become their texts, as NaN and infinities do, and
+    /// integers of more than 64 bits floats.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {
@@ -60,7 +60,8 @@ impl Value {
                 (_, Ok(number)) => number.into(),
                 _ => digits.parse::<f64>().unwrap_or_default().into(),
             },
-            Self::Float(number) => Json::from(*number),
+            Self::Float(number) if number.is_finite() => Json::from(*number),
+            Self::Float(_) => Json::String(self.text().into_owned()),
             Self::Text(text) => Json::String(text.clone()),
             Self::List(items) => items.iter().map(Self::to_json).collect(),
             Self::Dict(entries) => {
@@ -108,7 +109,8 @@ impl Value {
 }
 
 impl Serialize for Value {
-    /// Writes JSON: all digits of integers, and dicts in their order. NaN and infinities become null.
+    /// Writes JSON: all digits of integers, and dicts in their order. NaN and infinities, which JSON lacks, become their
+    /// texts, so that templates and scores see the same as before.
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
@@ -116,7 +118,8 @@ impl Serialize for Value {
             Self::Int(digits) => {
                 RawValue::from_string(digits.clone()).map_err(ser::Error::custom)?.serialize(serializer)
             }
-            Self::Float(number) => serializer.serialize_f64(*number),
+            Self::Float(number) if number.is_finite() => serializer.serialize_f64(*number),
+            Self::Float(_) => serializer.serialize_str(&self.text()),
             Self::Text(text) => serializer.serialize_str(text),
             Self::List(items) => serializer.collect_seq(items),
             Self::Dict(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key.text(), value))),
@@ -148,6 +151,21 @@ mod tests {
             let value = Value::from_json(written).expect("it is JSON");
             assert_eq!(value.to_json().to_string(), expected, "{written}");
         }
+    }
+
+    #[test]
+    fn numbers_that_json_lacks_are_texts() {
+        let value = Value::List([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5].map(Value::Float).into());
+        let expected = r#"["nan","inf","-inf",0.5]"#;
+        assert_eq!(serde_json::to_string(&value).expect("it is JSON"), expected);
+        assert_eq!(value.to_json().to_string(), expected);
+    }
+
+    #[test]
+    fn nan_is_itself() {
+        let value = |number| Value::List(vec![Value::Float(number)]);
+        assert!(value(f64::NAN).equals(&value(f64::NAN)));
+        assert!(!value(f64::NAN).equals(&value(0.0)) && !value(f64::INFINITY).equals(&value(f64::NEG_INFINITY)));
     }
 
     #[test]

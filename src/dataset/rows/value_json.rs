@@ -97,8 +97,12 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
     }
 }
 
+/// The key by which the TOML parser gives a date: an object with its text.
+const TOML_DATE: &str = "$__toml_private_datetime";
+
 impl<'de> Deserialize<'de> for Value {
-    /// Reads any format; integers beyond 64 bits become floats, unlike with [`Value::from_json`].
+    /// Reads any format; integers beyond 64 bits become floats, unlike with [`Value::from_json`], and dates of TOML their
+    /// texts.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {
@@ -142,6 +146,11 @@ impl<'de> Deserialize<'de> for Value {
 
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> std::result::Result<Value, A::Error> {
                 let entries = Entries::<Value>::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                if let [(key, Value::Text(date))] = &entries.entries[..]
+                    && key == TOML_DATE
+                {
+                    return Ok(Value::Text(date.clone()));
+                }
                 Ok(Value::Dict(entries.entries.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
             }
         }
