@@ -19,14 +19,16 @@ impl Dataset {
     }
 
     /// The columns that the reader names, with their key paths: no template may need them, but which column is the answer
-    /// decides what is left out, and examples may be chosen by others.
+    /// decides what is left out, and examples may be chosen by others. Where `labels_column` fills the column of the
+    /// answer, rows need not have it.
     pub fn named_columns(&self) -> Vec<TemplateField> {
         let field = |key: &str, column: &String| TemplateField {
             place: format!("reader_cfg.{key}").into(),
             column: column.clone(),
         };
         let input = self.task.input_columns.iter().map(|column| field("input_columns", column));
-        input.chain(self.task.output_column.iter().map(|column| field("output_column", column))).collect()
+        let output = self.task.output_column.iter().filter(|_| self.inferencer.labels_column.is_none());
+        input.chain(output.map(|column| field("output_column", column))).collect()
     }
 
     /// The columns whose lists become messages, with their key paths. A row may lack them.

@@ -56,6 +56,9 @@ impl Task {
         let Some(Value::List(list)) = row.get(column) else {
             return Err(row_error(&format!("column {column:?} is not a list of {{role, content}} messages")));
         };
+        if let [Value::Text(_), ..] = list[..] {
+            strings_only(&used)?;
+        }
         let messages =
             list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]")));
         let mut messages = messages.collect::<Result<Vec<_>>>()?;
@@ -167,4 +170,19 @@ fn texts(value: &Value) -> Option<&[Value]> {
         Value::List(list) if list.iter().all(|item| matches!(item, Value::Text(_))) => Some(list),
         _ => None,
     }
+}
+
+/// Names the value that keeps columns from being lists of strings, the turns of a chat.
+fn strings_only(columns: &[(&str, &Value)]) -> Result<()> {
+    for (column, value) in columns {
+        let Value::List(items) = value else {
+            let what = format!("column {column:?} must be a list of strings, as another one of the chat is, not");
+            return Err(row_error(&format!("{what} {}", value.repr())));
+        };
+        if let Some(i) = items.iter().position(|item| item.as_text().is_none()) {
+            let what = format!("a turn must be a string, as the first one is, not {}", items[i].repr());
+            return Err(row_error(&what)).at(format_args!("column {column:?}[{i}]"));
+        }
+    }
+    Ok(())
 }

@@ -279,8 +279,11 @@ fn choices(row: &Row) -> Result<Vec<String>> {
 fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
     match row.get(column) {
         None => Err(row.no_column(column)),
-        Some(Value::List(items)) if !items.is_empty() => Ok(items),
-        Some(other) => Err(row_error(&format!("column {column:?} must be a list of strings, not {}", other.repr()))),
+        Some(Value::List(items)) if items.is_empty() => {
+            Err(row_error(&format!("column {column:?} is an empty list; it must have at least one item")))
+        }
+        Some(Value::List(items)) => Ok(items),
+        Some(other) => Err(row_error(&format!("column {column:?} must be a list, not {}", other.repr()))),
     }
 }
 
