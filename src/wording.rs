@@ -13,11 +13,22 @@ pub(crate) fn in_line(error: &Error) -> ErrorKind {
     of_category(error, &column)
 }
 
-/// The same where the line is known, which may have what Python writes for numbers that JSON lacks.
-pub(crate) fn in_line_of(line: &str, error: &Error) -> crate::Error {
-    let here = line.get(error.column().saturating_sub(1)..).filter(|_| error.line() == 1);
-    let of_python = here.and_then(|here| number_of_python(here, &format!("column {}", error.column())));
-    of_python.unwrap_or_else(|| in_line(error).into())
+/// The same where the text is known, which may have several lines, and what Python writes for numbers that JSON lacks.
+pub(crate) fn in_line_of(text: &str, error: &Error) -> crate::Error {
+    let place = match error.line() {
+        0 => return in_line(error).into(),
+        line if text.trim_end().contains('\n') => format!("line {line} of the value, column {}", error.column()),
+        _ => format!("column {}", error.column()),
+    };
+    let here = text.get(bytes_before(text, error).saturating_sub(1)..);
+    let of_python = here.and_then(|here| number_of_python(here, &place));
+    of_python.unwrap_or_else(|| of_category(error, &format!(" at {place}")).into())
+}
+
+/// The bytes of a text up to where an error was found.
+pub(crate) fn bytes_before(text: &str, error: &Error) -> usize {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    lines.map(str::len).sum::<usize>() + error.column()
 }
 
 /// The error of a text that begins with what Python writes for a number that JSON lacks; none if it begins otherwise.

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use crate::conversation::Conversation;
 use crate::dataset::records::reads_for::ReadsFor;
 use crate::error::{Error, ErrorKind, Fault, Place, Setting, way_out};
-use crate::wording::{number_of_python, plain};
+use crate::wording::{bytes_before, number_of_python, plain};
 
 /// A parser's message with the place in the record; `part` is what was parsed.
 pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -> Error {
@@ -26,12 +26,6 @@ pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -
     let here = part.get(bytes_before(part, error).saturating_sub(1)..);
     let of_python = here.and_then(|here| number_of_python(here, &place));
     of_python.unwrap_or_else(|| ErrorKind::Parse(format!("{what} at {place}")).into())
-}
-
-/// The bytes of a text up to where an error was found.
-fn bytes_before(text: &str, error: &serde_json::Error) -> usize {
-    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
-    lines.map(str::len).sum::<usize>() + error.column()
 }
 
 /// The same for a conversation, with the message that is wrong.
