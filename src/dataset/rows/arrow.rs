@@ -11,7 +11,7 @@ pub(crate) const ADDED: [&str; 2] = ["subdivision", "idx"];
 
 /// Rows as returned by `Dataset.from_list`: the columns are those of the first row, missing values are `None`, integers and booleans
 /// in a column with fractions become fractions, and all dicts of a column have the same keys. `subdivision` and `idx`
-/// are added, as in both references.
+/// are added, as in both references. A row still tells which of its columns was [repeated](Row::repeated).
 ///
 /// ```
 /// use metatok::dataset::rows::arrow_rows;
@@ -38,7 +38,7 @@ pub fn arrow_rows(rows: Vec<Row>, subdivision: &str) -> Vec<Row> {
     let row = |index: usize| {
         let own =
             names.iter().zip(&mut columns).map(|(name, column)| (name.clone(), column.next().unwrap_or(Value::Null)));
-        let mut row = Row::new(own.collect());
+        let mut row = Row::new(own.collect()).repeating(&rows[index]);
         let [of_part, number] = ADDED;
         row.set(of_part, Value::from(subdivision));
         row.set(number, Value::Int(index.to_string()));

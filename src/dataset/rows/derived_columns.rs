@@ -237,6 +237,6 @@ fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
 /// A for 0.
 fn letter(value: &Value) -> Result<char> {
     let number = whole_number(value).and_then(|number| u8::try_from(number).ok()).filter(|number| *number < 26);
-    let no_letter = || row_error(&format!("a letter needs a number from 0 to 25, not {}", value.repr()));
+    let no_letter = || row_error(&format!("a letter needs a whole number from 0 to 25, not {}", value.repr()));
     number.map(|number| char::from(b'A' + number)).ok_or_else(no_letter)
 }

@@ -52,6 +52,11 @@ impl Row {
         self.repeated.as_deref()
     }
 
+    /// With the repeated column of the row that it was made of.
+    pub(crate) fn repeating(self, of: &Self) -> Self {
+        Self { repeated: of.repeated.clone(), ..self }
+    }
+
     /// The value of a column.
     pub fn get(&self, column: &str) -> Option<&Value> {
         self.columns.iter().find(|(name, _)| name == column).map(|(_, value)| value)
