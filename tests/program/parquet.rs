@@ -116,11 +116,12 @@ fn a_bad_value_is_the_error_of_its_row() {
         "{\"id\":0,\"messages\":[{\"role\":\"user\",\"content\":\"1\"}]}\n"
     );
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let outside = "has a time outside the years 1 to 9999, which are all that Python has";
+    let outside = "which is a date or time outside the years 1 to 9999, which are all that Python has; write null or a text instead";
     for expected in [
-        "row 2: column \"s\" has text that is not UTF-8\n".to_owned(),
-        format!("row 3: column \"d\" {outside}\n"),
-        format!("row 4: column \"at\" {outside}\n"),
+        "row 2: column \"s\" has text that is not UTF-8; write the file with this text decoded from its own encoding\n"
+            .to_owned(),
+        format!("row 3: column \"d\" has 2147483647, {outside}\n"),
+        format!("row 4: column \"at\" has 253402300800000000, {outside}\n"),
     ] {
         assert!(stderr.contains(&expected), "{stderr}");
     }

@@ -50,10 +50,11 @@ fn not_too_deep(row: Row) -> Result<Row, BadRow> {
 }
 
 /// What is wrong with a value; the first fault counts.
-type Fault = Option<&'static str>;
+type Fault = Option<String>;
 
-const NOT_UTF_8: &str = "has text that is not UTF-8";
-const NO_YEAR_OF_PYTHON: &str = "has a time outside the years 1 to 9999, which are all that Python has";
+const NOT_UTF_8: &str = "has text that is not UTF-8; write the file with this text decoded from its own encoding";
+const NO_YEAR_OF_PYTHON: &str =
+    "is a date or time outside the years 1 to 9999, which are all that Python has; write null or a text instead";
 
 /// A value as Python has it, or as it is in the file if something is wrong with it.
 fn value(field: &Field, meaning: &Meaning, fault: &mut Fault) -> Value {
@@ -88,7 +89,7 @@ fn value(field: &Field, meaning: &Meaning, fault: &mut Fault) -> Value {
             Ok(text) => Value::Text(text.to_owned()),
             Err(_) => {
                 if *meaning == Meaning::Text {
-                    fault.get_or_insert(NOT_UTF_8);
+                    fault.get_or_insert_with(|| NOT_UTF_8.to_owned());
                 }
                 of_json(field)
             }
@@ -133,7 +134,7 @@ fn since_1970(since_epoch: SignedDuration) -> Option<DateTime> {
 }
 
 fn outside_of_python(number: i128, fault: &mut Fault) -> Value {
-    fault.get_or_insert(NO_YEAR_OF_PYTHON);
+    fault.get_or_insert_with(|| format!("has {number}, which {NO_YEAR_OF_PYTHON}"));
     Value::Int(number.to_string())
 }
 
@@ -194,7 +195,7 @@ mod tests {
         ] {
             let mut fault = None;
             value(&outside, &Meaning::Own, &mut fault);
-            assert_eq!(fault, Some(NO_YEAR_OF_PYTHON), "{outside:?}");
+            assert!(fault.is_some_and(|fault| fault.ends_with(NO_YEAR_OF_PYTHON)), "{outside:?}");
         }
         assert_eq!(value(&Field::Date(2_932_896), &Meaning::Own, &mut None).text(), "9999-12-31");
         assert_eq!(value(&Field::Date(-719_162), &Meaning::Own, &mut None).text(), "0001-01-01");
