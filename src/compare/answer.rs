@@ -125,14 +125,17 @@ impl Answer {
     }
 }
 
-/// What a message says besides its content, as it is compared: without the ids that servers make up for calls of tools.
+/// What a message says besides its content, as it is compared: without the ids that servers make up for calls of tools, and
+/// with the arguments of calls as JSON, because servers space it in their own ways.
 fn said_beside(message: &RawValue) -> Map<String, Value> {
     let mut said: Map<String, Value> = serde_json::from_str(message.get()).unwrap_or_default();
     for call in said.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(call) = call.as_object_mut() {
             call.retain(|key, _| !matches!(key.as_str(), "id" | "index"));
+            call.get_mut("function").into_iter().for_each(parse_arguments);
         }
     }
+    said.get_mut("function_call").into_iter().for_each(parse_arguments);
     // vLLM calls thoughts by this name, others by the longer one.
     if let Some(thoughts) = said.remove("reasoning") {
         said.entry(THOUGHTS).or_insert(thoughts);
@@ -140,6 +143,14 @@ fn said_beside(message: &RawValue) -> Map<String, Value> {
     said.values_mut().for_each(Value::sort_all_objects);
     said.sort_keys();
     said
+}
+
+/// Arguments that are not JSON stay a text.
+fn parse_arguments(function: &mut Value) {
+    let Some(arguments) = function.get_mut("arguments") else { return };
+    if let Some(parsed) = arguments.as_str().and_then(|text| serde_json::from_str(text).ok()) {
+        *arguments = parsed;
+    }
 }
 
 fn beside_as_text(beside: &Map<String, Value>) -> String {
