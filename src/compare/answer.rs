@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::server::{calls_tools, read_answers, without_run_id};
 use crate::stop::Stop;
 use crate::tokenizer::TokenId;
-use crate::trim::{AnswerTrimmer, TrimmedAnswer};
+use crate::trim::{AnswerTrimmer, Reported, TrimmedAnswer};
 use crate::turns::without_thoughts;
 
 /// The key of a message's thoughts.
@@ -75,7 +75,8 @@ pub(super) fn read(trimmer: &AnswerTrimmer, run_ids: &[String], line: &str) -> R
 
 impl Answer {
     fn new(id: Box<RawValue>, trimmed: TrimmedAnswer<'_>, content: Option<String>) -> Self {
-        let is_known = trimmed.stop.is_some() || trimmed.engine.is_some() || trimmed.error.is_some();
+        let is_reported = trimmed.engine.as_ref().is_some_and(Reported::is_anything);
+        let is_known = trimmed.stop.is_some() || is_reported || trimmed.error.is_some();
         let end = End {
             finish_reason: is_known.then(|| trimmed.finish_reason.into_owned()),
             stop: trimmed.stop,

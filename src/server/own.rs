@@ -25,7 +25,12 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         Some(engine) => engine,
         // The reason is metatok's own, which found the stop.
         None if stop.is_some() => Reported { finish_reason: None, stop_reason: None },
-        None => Reported { finish_reason: keys.get("finish_reason")?, stop_reason: keys.get("stop_reason")? },
+        None => {
+            let reason: Option<String> = keys.get("finish_reason")?;
+            // So is this one, which metatok gives to every error.
+            let reason = reason.filter(|reason| reason != "error" || !keys.has("error"));
+            Reported { finish_reason: reason, stop_reason: keys.get("stop_reason")? }
+        }
     };
     let message = keys.raw("message").filter(|message| message.get().starts_with('{'));
     // Other programs have a truth value under this name.

@@ -45,7 +45,7 @@ pub struct TrimmedAnswer<'a> {
     /// The stop at which it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// The end that the engine reported.
+    /// The end that the engine reported. Without a stop, also that it reported none: the reason is then not the engine's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<Reported>,
     /// The ids from the stop on.
@@ -66,9 +66,9 @@ pub struct TrimmedAnswer<'a> {
 }
 
 /// How an engine reported the end of an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Reported {
-    /// Why it ended.
+    /// Why it ended; none if the engine does not say.
     pub finish_reason: Option<String>,
     /// The stop, if the engine names one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,6 +82,13 @@ pub struct Problem {
     pub code: &'static str,
     /// A description.
     pub message: String,
+}
+
+impl Reported {
+    /// Whether the engine reported anything.
+    pub(crate) fn is_anything(&self) -> bool {
+        self.finish_reason.is_some() || self.stop_reason.is_some()
+    }
 }
 
 impl<'a> TrimmedAnswer<'a> {
@@ -118,7 +125,6 @@ impl<'a> TrimmedAnswer<'a> {
         answer.finish_reason = answer.finish_reason.filter(|reason| !reason.is_empty());
         let EngineAnswer { id, repeat, turn, choice, columns, message, finish_reason, stop_reason, error, .. } = answer;
         let truncated = answer.truncated.map(Cow::Borrowed);
-        let is_reported = finish_reason.is_some() || stop_reason.is_some();
         // With a tail, its stop is found again, if it is one.
         if answer.tail.is_empty() && self.stop.is_none() && answer.stop.is_some() {
             let explain = self.explain.map(|_| "it was trimmed before".to_owned());
@@ -129,7 +135,10 @@ impl<'a> TrimmedAnswer<'a> {
             _ if error.is_some() => "error".into(),
             _ => self.finish_reason,
         };
-        let engine = is_reported.then_some(Reported { finish_reason, stop_reason });
+        let reported = Reported { finish_reason, stop_reason };
+        // Where neither a stop nor an error says so, a reader of the line must see that the reason is not the engine's.
+        let is_told = reported.is_anything() || self.stop.is_none() && error.is_none();
+        let engine = is_told.then_some(reported);
         Self { id, repeat, turn, choice, columns, truncated, message, finish_reason: reason, engine, error, ..self }
     }
 }
