@@ -25,7 +25,7 @@ use crate::input::{Input, each_object, without_escapes};
 use crate::server::{
     EngineAnswer, SeenSamples, gave_up, json_string, read_answers, split_request_id, without_infinities, without_run_id,
 };
-use crate::stop::{Stop, StopCriteria};
+use crate::stop::{Stop, before_first};
 use crate::tokenizer::TokenId;
 use crate::turns::{Turns, without_thoughts};
 
@@ -81,8 +81,8 @@ impl Answer {
             (None, Some(text)) => {
                 let builder = turns.builder();
                 let token = |id| builder.tokenizer().added_token(id).map(|token| &*token.content);
-                let said = self.before_stop(text, builder.stop().in_text(builder.tokenizer()), token);
-                said.map(|said| turns.answer_text(said))
+                turns.answer_text(self.before_stop(text, builder.stop().in_text(builder.tokenizer()), token));
+                Ok(())
             }
             (None, None) => {
                 turns.fail();
@@ -94,29 +94,18 @@ impl Answer {
 
     /// A text of it up to the first of these strings, or the stop at which it ended. The text of a stop id is that of an added
     /// `token`: that of another token may be a part of others.
-    ///
-    /// # Errors
-    /// The same as for [`StopCriteria::matcher`].
     fn before_stop<'t, 's>(
         &'s self,
         text: &'t str,
         strings: impl Iterator<Item = &'s str>,
         token: impl Fn(TokenId) -> Option<&'s str>,
-    ) -> Result<&'t str> {
+    ) -> &'t str {
         let own = match &self.stop {
             Some(Stop::String { string }) => Some(&**string),
             Some(Stop::Token { token_id, .. }) => token(*token_id),
             None => None,
         };
-        // A matcher takes its time, and few texts have a stop.
-        let found: Vec<&str> =
-            strings.chain(own).filter(|string| !string.is_empty() && text.contains(string)).collect();
-        if found.is_empty() {
-            return Ok(text);
-        }
-        let mut stops = StopCriteria::default();
-        found.into_iter().for_each(|string| stops.add_string(string));
-        Ok(stops.matcher()?.trim(text).0)
+        before_first(text, strings.chain(own))
     }
 }
 
@@ -271,7 +260,7 @@ impl ModelAnswers {
         };
         match answer {
             Answer { text: Some(text), .. } => {
-                let text = answer.before_stop(text, stop_strings.iter().map(String::as_str), |_| None)?;
+                let text = answer.before_stop(text, stop_strings.iter().map(String::as_str), |_| None);
                 plan.answer(if self.strip_thoughts { without_thoughts(text) } else { text });
             }
             Answer { is_failed: true, .. } => plan.fail(),

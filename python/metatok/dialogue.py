@@ -89,7 +89,10 @@ class Dialogue:
         self._core.answer_ids(_answer_ids(ids))
 
     def answer_text(self, text: str) -> None:
-        """Adds the model's answer as text, in the same place as :meth:`answer_ids`."""
+        """Adds the model's answer as text, in the same place as :meth:`answer_ids`.
+
+        It ends at the first stop string, or the text of a stop token.
+        """
         self._core.answer_text(text)
 
     def next_prompt(self) -> Prompt:

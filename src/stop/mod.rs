@@ -12,6 +12,7 @@
 mod automaton;
 mod completion;
 mod echo;
+mod first_stop;
 mod matcher;
 mod token_stream;
 mod trim;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::tokenizer::{TokenId, Tokenizer};
 pub use completion::{Completion, Stop};
 pub use echo::without_echo;
+pub(crate) use first_stop::before_first;
 pub use matcher::{FinishReason, StopMatcher, StopStream};
 pub use token_stream::TokenStream;
 pub use trim::{CompletionEnd, Trimmer};
@@ -168,6 +170,11 @@ impl StopCriteria {
     pub(crate) fn in_text<'s>(&'s self, tokenizer: &'s Tokenizer) -> impl Iterator<Item = &'s str> {
         let tokens = self.stop_token_ids().filter_map(|id| tokenizer.added_token(id));
         self.strings.iter().map(String::as_str).chain(tokens.map(|token| &*token.content))
+    }
+
+    /// A text that a model generated, up to its first stop.
+    pub(crate) fn before_in<'t>(&self, text: &'t str, tokenizer: &Tokenizer) -> &'t str {
+        before_first(text, self.in_text(tokenizer))
     }
 
     /// Whether nothing ever stops.

@@ -55,6 +55,12 @@ pub(super) fn read(
     Ok((followed_by(content, begun), end.read))
 }
 
+/// What an answer says that is given as text: up to the first stop, as `trim` cuts it.
+pub(super) fn read_text<'t>(builder: &PromptBuilder, text: &'t str, strip_thoughts: bool) -> &'t str {
+    let said = builder.stop().before_in(text, builder.tokenizer());
+    if strip_thoughts { without_thoughts(said) } else { said }
+}
+
 fn followed_by(content: Content, text: String) -> Content {
     match content {
         content if text.is_empty() => content,

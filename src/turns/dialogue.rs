@@ -10,7 +10,7 @@ use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted, Truncated};
 use crate::turns::answer::ReservedTokens;
 use crate::turns::seen::{Answer, Seen};
-use crate::turns::{PrefixBreak, answer, without_thoughts};
+use crate::turns::{PrefixBreak, answer};
 
 /// A dialogue with a model, of any duration. It owns its builder.
 ///
@@ -202,10 +202,11 @@ impl Dialogue {
         Ok(())
     }
 
-    /// Adds the model's answer as text, in the same place as [`Self::answer_ids`].
+    /// Adds the model's answer as text, in the same place as [`Self::answer_ids`]: up to the first stop string, or the text
+    /// of a stop id that is an added token.
     pub fn answer_text(&mut self, text: impl Into<String>) {
         let text = text.into();
-        let said = if self.strip_thoughts { without_thoughts(&text) } else { &text };
+        let said = answer::read_text(&self.builder, &text, self.strip_thoughts);
         self.answer(said, |seen| seen.answer = Answer::Text);
     }
 

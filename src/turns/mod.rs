@@ -144,13 +144,13 @@ impl Turns {
         Ok(())
     }
 
-    /// Adds the answer as text.
+    /// Adds the answer as text, up to the first stop string, or the text of a stop id that is an added token.
     pub fn answer_text(&mut self, text: impl Into<String>) {
         if let Some((_, seen)) = &mut self.seen {
             seen.answer = Answer::Text;
         }
         let text = text.into();
-        self.plan.answer(if self.strip_thoughts { without_thoughts(&text) } else { &text });
+        self.plan.answer(answer::read_text(&self.builder, &text, self.strip_thoughts));
     }
 
     pub(crate) fn builder(&self) -> &PromptBuilder {

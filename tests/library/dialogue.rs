@@ -231,6 +231,10 @@ fn an_answer_ends_at_a_stop_string() {
     assert!(text.contains("Ma\n"), "{text}");
     // 17 of the prompt, and "M".
     assert_eq!((cut.prefix_tokens, cut.prefix_break), (18, Some(PrefixBreak::Answer)));
+    let said = prompt(&|dialogue| dialogue.answer_text("Ma")).prompt;
+    for text in ["Mars", "Ma<|im_end|>zz", "Mars<|im_end|>"] {
+        assert_eq!(prompt(&|dialogue| dialogue.answer_text(text)).prompt, said, "{text}");
+    }
 }
 
 /// States that nobody wrote so.

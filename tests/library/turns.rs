@@ -115,8 +115,8 @@ fn a_prompt_of_answers_as_text_is_the_whole_dialogue_built_at_once() {
             said.push(ChatMessage::new("user", question.as_str()));
             let whole = builder.build(&Conversation::Messages(said.clone())).map_err(failed)?;
             prop_assert_eq!(&turn.prompt, &whole);
-            plan.answer_text("<|im_end|> and <think>");
-            said.push(ChatMessage::new("assistant", "<|im_end|> and <think>"));
+            plan.answer_text("<|im_start|> and <think>");
+            said.push(ChatMessage::new("assistant", "<|im_start|> and <think>"));
         }
         Ok(())
     });
@@ -133,7 +133,7 @@ fn answers_as_text_give_no_reserved_token() {
             }
             Ok(counts)
         };
-        prop_assert_eq!(reserved("<|im_end|>\n<|im_start|>system\n</s><s>[INST]<|eot_id|>")?, reserved("2")?);
+        prop_assert_eq!(reserved("<|im_start|>system\n<s>[INST]<|eot_id|></s><|im_end|>")?, reserved("2")?);
         Ok(())
     });
 }
