@@ -154,12 +154,13 @@ impl Requests {
     pub(super) fn sampled(&self, key: &PromptKey<'_>) -> Sampled {
         let params = self.options.sampling.or(key.sampling_params);
         let temperature = params.temperature.unwrap_or(0.0);
+        let is_greedy = self.options.params.get("temperature").map_or(temperature, own_temperature) == 0.0;
         Sampled {
             max_tokens: self.scored_max_tokens.or(key.max_out_len).unwrap_or(self.options.max_out_len),
             temperature,
             top_p: params.top_p.unwrap_or(1.0),
             top_k: match params.top_k {
-                _ if temperature == 0.0 => self.engine.greedy_top_k,
+                _ if is_greedy => self.engine.greedy_top_k,
                 Some(top_k) if top_k > 0 => top_k,
                 _ => self.engine.all_tokens,
             },
@@ -235,6 +236,11 @@ impl Requests {
             object.json("stream_options", r#"{"include_usage":true}"#);
         }
     }
+}
+
+/// The temperature that a parameter of the request sets in place of metatok's: 1 if only the server knows it.
+fn own_temperature(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(1.0)
 }
 
 /// The index of the first scored token of a text.
