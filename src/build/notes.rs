@@ -60,6 +60,8 @@ enum Kind {
     Column,
     /// A message whose role is silent in the template.
     SilentRole,
+    /// A default prompt that no turn takes.
+    DefaultPrompt,
     /// Thoughts that the template leaves out of an answer.
     Thoughts,
     /// A key that the chat template does not read.
@@ -133,6 +135,9 @@ impl Notes {
     pub(crate) fn see_omissions(&mut self, omissions: &Omissions<'_>, place: impl Display) {
         for role in &omissions.roles {
             self.add(Kind::SilentRole, role, 1, &place);
+        }
+        for role in &omissions.default_prompts {
+            self.add(Kind::DefaultPrompt, role, 1, &place);
         }
         for key in &omissions.unread {
             self.add(Kind::Unread, key, 1, &place);
@@ -235,6 +240,13 @@ impl Noticed {
                     "{messages} of role {name:?} left out, because the template is silent about it (first at {first})"
                 );
                 Some(Warning::new("role-left-out", what))
+            }
+            Kind::DefaultPrompt => {
+                let conversations = counted(*count, "conversation");
+                let what = format!(
+                    "the default prompt of role {name:?} is left out of {conversations} without a turn to merge it into (first at {first})"
+                );
+                Some(Warning::new("default-prompt-left-out", what))
             }
             Kind::Unread => {
                 let conversations = counted(*count, "conversation");

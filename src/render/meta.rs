@@ -1,7 +1,7 @@
 //! Rendering with a meta template: the rules of OpenCompass's `LMTemplateParser`, including the quirks that evaluations
 //! depend on. Anything that only crashes there works here or is a clear error.
 
-use crate::compile::{Atom, CompiledItem, CompiledTemplate};
+use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::last_messages::LastMessages;
@@ -64,10 +64,12 @@ impl Renderer for MetaRenderer {
         if matches!(conversation, Conversation::Text(_)) {
             return Omissions { is_string: true, ..Omissions::default() };
         }
+        let default_prompts = self.default_prompts_left_out(conversation);
         if !template.leaves_roles_out && !template.asks_for_the_last {
-            return Omissions::default();
+            return Omissions { default_prompts, ..Omissions::default() };
         }
-        Omissions::of(template, self.chat_role("user"), conversation, &self.speakers(conversation))
+        let omissions = Omissions::of(template, self.chat_role("user"), conversation, &self.speakers(conversation));
+        Omissions { default_prompts, ..omissions }
     }
 
     fn speaks_for_model(&self, role: &str) -> bool {
@@ -89,6 +91,18 @@ impl MetaRenderer {
     /// The role that speaks an OpenAI-style message, if the template has one.
     pub(super) fn chat_role(&self, name: &str) -> Option<usize> {
         self.template.chat_role(name)
+    }
+
+    /// The roles whose default prompt waits for a turn that never comes. Prompt lists have whole rounds, so all their turns
+    /// come.
+    fn default_prompts_left_out(&self, conversation: &Conversation) -> Vec<String> {
+        let Some(messages) = conversation.messages() else { return Vec::new() };
+        let user = self.chat_role("user");
+        let speaker = |role: &str| self.chat_role(role).or(user.filter(|_| role == "system"));
+        let never_speaks = |role: usize| messages.iter().all(|message| speaker(&message.role) != Some(role));
+        let waits = |role: &&CompiledRole| role.default_prompt && !role.omits(None);
+        let roles = self.template.roles.iter().filter(waits);
+        roles.filter(|role| role.merge_into.is_some_and(never_speaks)).map(|role| role.name.clone()).collect()
     }
 
     /// Every message with its role, and the template's role that speaks it.

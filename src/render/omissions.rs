@@ -10,6 +10,8 @@ use crate::render::last_messages::LastMessages;
 pub struct Omissions<'c> {
     /// The role of each message that is left out.
     pub roles: Vec<&'c str>,
+    /// The template's roles whose default prompt is left out, because no message is of the role that it is merged into.
+    pub default_prompts: Vec<String>,
     /// How many answers lose their thoughts.
     pub thoughts: u64,
     /// Whether the format is not applied at all, because the conversation is a string.
