@@ -24,6 +24,8 @@ pub(crate) struct Assembler {
     pub(crate) reserved: Reserved,
     /// Those of them that merges may make, because they are entries of the vocabulary.
     pub(crate) reserved_entries: Reserved,
+    /// Those that are reserved by name.
+    pub(crate) listed: Vec<TokenId>,
     /// How reserved tokens are written in other tokens, as far as known.
     pub(crate) respelled: Mutex<BTreeMap<TokenId, Respelled>>,
     /// Whether content next to the template's text could merge a reserved token away, see [`come_by_merges`].

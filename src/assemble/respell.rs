@@ -57,7 +57,8 @@ impl Assembly<'_> {
             }
             let Some(others) = this.respelled(id) else {
                 let token = this.tokenizer.id_to_token(id).unwrap_or_default();
-                return Err(ErrorKind::ReservedInContent { id, token, excerpt: excerpt(run.text, &bytes) }.into());
+                let (excerpt, is_listed) = (excerpt(run.text, &bytes), this.listed.contains(&id));
+                return Err(ErrorKind::ReservedInContent { id, token, excerpt, is_listed }.into());
             };
             offsets.extend(this.bytes_of(&others, &bytes));
             ids.extend_from_slice(&others);

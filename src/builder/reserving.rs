@@ -51,6 +51,7 @@ pub(super) fn assembler(
         unreserved,
         reserved,
         reserved_entries,
+        listed,
         respelled: Mutex::default(),
         special_tokens,
         is_open,

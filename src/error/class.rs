@@ -143,6 +143,12 @@ impl ErrorKind {
             }
             Self::ReservedOnly(_) => way_out!["move it to reserved_roles, or remove the key"],
             Self::RefusedRole { .. } => way_out!["leave the message out, or put its text in a message of another role"],
+            Self::NoTurnToMergeInto { is_left_out: true, .. } => way_out![
+                "leave the message out, or keep that turn with ",
+                Setting::CONTINUE_FINAL_MESSAGE,
+                " or ",
+                Setting::MODE.set_to("ppl")
+            ],
             Self::NoTurnToMergeInto { merge_into, .. } => {
                 way_out![format!("add a message of role {merge_into:?} after it")]
             }
@@ -159,6 +165,9 @@ impl ErrorKind {
                 way_out!["shorten it, or choose with ", Setting::TRUNCATE, " what to drop"]
             }
             Self::MissingFeature { feature, .. } => way_out![format!("build it with the cargo feature `{feature}`")],
+            Self::ReservedInContent { is_listed: true, .. } => {
+                way_out!["change the text, or remove the token from ", Setting::RESERVE, " if content may write it"]
+            }
             Self::ReservedInContent { .. } => {
                 way_out!["change the text, or name the token in ", Setting::UNRESERVE, " if content may write it"]
             }

@@ -92,7 +92,7 @@ pub enum ErrorKind {
         known: Vec<String>,
     },
     /// A message that should be merged into a turn that never comes.
-    #[error("role {role:?} is merged into the {} turn of {merge_into:?}, but no such turn follows", which_turn(*.is_last))]
+    #[error("role {role:?} is merged into the {} turn of {merge_into:?}, but {}", which_turn(*.is_last), why_no_turn(*.is_left_out))]
     NoTurnToMergeInto {
         /// The message's role.
         role: String,
@@ -100,6 +100,8 @@ pub enum ErrorKind {
         merge_into: String,
         /// Whether that is its last turn, and not its next one.
         is_last: bool,
+        /// Whether such a turn is left out of the prompt, because the model generates it.
+        is_left_out: bool,
     },
     /// A message of a role that the template refuses.
     #[error("the template refuses messages of role {role:?}: {reason}")]
@@ -220,6 +222,8 @@ pub enum ErrorKind {
         token: String,
         /// The text around it.
         excerpt: String,
+        /// Whether it is reserved by name, in [`BuilderOptions::reserve`](crate::BuilderOptions::reserve).
+        is_listed: bool,
     },
 
     /// A `tokenizer.json` that no tokenizer library can load.
@@ -278,6 +282,10 @@ fn room(max_seq_len: usize, max_out_len: usize) -> String {
         0 => format!("(context {max_seq_len})"),
         _ => format!("(context {max_seq_len}, minus {max_out_len} for the answer)"),
     }
+}
+
+fn why_no_turn(is_left_out: bool) -> &'static str {
+    if is_left_out { "that turn is left out, because the model generates it" } else { "no such turn follows" }
 }
 
 fn which_turn(is_last: bool) -> &'static str {

@@ -8,7 +8,7 @@ use crate::render::meta::Writer;
 use crate::render::sections::Flow;
 use crate::render::spoken::{Spoken, Waiting};
 use crate::render::trim::trim;
-use crate::render::{Element, Part};
+use crate::render::{ByMessage, Element, Part};
 use crate::template::Trim;
 
 impl<'a> Writer<'a, '_> {
@@ -37,14 +37,18 @@ impl<'a> Writer<'a, '_> {
         let merge_into = role.merge_into.map(|target| roles[target].name.clone()).unwrap_or_default();
         let is_last = role.merges_into_last;
         let Some(messages) = messages else {
-            let error = Error::from(ErrorKind::NoTurnToMergeInto { role: role.name.clone(), merge_into, is_last });
+            let (role, is_left_out) = (role.name.clone(), false);
+            let error = Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into, is_last, is_left_out });
             return Err(error.at(Place::Item(spoken.index as usize)));
         };
+        let target = role.merge_into;
+        let left_out = &messages[self.renderer.rendered_messages(messages, self.mode).len()..];
+        let is_left_out = left_out.iter().any(|message| self.renderer.chat_role(&message.role) == target);
         // Messages name roles in their own way.
         let role = messages[spoken.index as usize].role.to_string();
         let is_user = roles[waiting.role].merge_into == self.renderer.chat_role("user");
         let merge_into = if is_user { "user".to_owned() } else { merge_into };
-        Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into, is_last })
+        Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into, is_last, is_left_out })
             .at(Place::Message(spoken.index as usize)))
     }
 
