@@ -85,7 +85,10 @@ impl Fingerprint {
         let default = json(&BuilderOptions::default());
         // What is recorded of a prompt in addition to its ids does not change them.
         let chat_wrapper = options.chat_wrapper.or(model.chat_wrapper);
-        let options = BuilderOptions { spans: false, offsets: false, text: false, chat_wrapper, ..options.clone() };
+        // Nor does an option that only repeats what the model says.
+        let special_tokens = options.special_tokens.filter(|own| *own != model.special_tokens.unwrap_or_default());
+        let own = options.clone();
+        let options = BuilderOptions { spans: false, offsets: false, text: false, chat_wrapper, special_tokens, ..own };
         let options = match json(&options) {
             Value::Object(options) => {
                 options.into_iter().filter(|(name, value)| default.get(name) != Some(value)).collect()
