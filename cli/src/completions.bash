@@ -26,12 +26,18 @@ _metatok() {
     IFS= read typed <<<"$typed"
     words[count - 1]=$kept$typed
 
-    local reply is_file=
+    local reply path is_file=
     COMPREPLY=()
     while IFS= read -r -d $'\013' reply; do
+        # Without any, bash goes on with variables and patterns.
+        if [[ -z $reply ]]; then
+            continue
+        fi
         reply=${reply#"$kept"}
         COMPREPLY+=("$reply")
-        if [[ -e $reply || $reply == "~/"* && -e $HOME/${reply#"~/"} ]]; then
+        path=${reply/#"~/"/$HOME/}
+        # A folder ends with a slash. A command or a model may have the name of one.
+        if [[ -f $path || $path == */ && -d $path ]]; then
             is_file=true
         fi
     done < <(

@@ -79,5 +79,8 @@ class Stream:
     def __copy__(self) -> Stream:
         raise TypeError("a stream cannot be copied; push its ids into a new one")
 
+    def __deepcopy__(self, memo: object) -> Stream:
+        return self.__copy__()
+
     def __repr__(self) -> str:
         return f"Stream(tokens={len(self.token_ids)}, finish_reason={self.finish_reason!r})"

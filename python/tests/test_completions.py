@@ -121,5 +121,6 @@ def test_errors_of_answers_say_which_one() -> None:
 
 
 def test_a_stream_cannot_be_copied() -> None:
-    with pytest.raises(TypeError, match="push its ids into a new one"):
-        copy.copy(metatok.PromptBuilder("demo").stream())
+    for copied in (copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="push its ids into a new one"):
+            copied(metatok.PromptBuilder("demo").stream())

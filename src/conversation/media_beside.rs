@@ -71,12 +71,18 @@ pub(crate) fn give_sources_to(
     Ok(())
 }
 
-/// Whether messages say where media of this kind belong, but not all of their sources: with parts, or, if they have no media
-/// of this kind, with marks.
-pub(crate) fn has_place_for(messages: &[ChatMessage], kind: MediaKind) -> bool {
+/// Whether messages have a part of this kind without a source.
+pub(crate) fn has_part_without_source(messages: &[ChatMessage], kind: MediaKind) -> bool {
+    media_of(messages, kind).any(Media::is_elsewhere)
+}
+
+/// How many marks for media of this kind are in texts; none beside media that have sources.
+pub(crate) fn count_marks(messages: &[ChatMessage], kind: MediaKind) -> usize {
+    if media_of(messages, kind).next().is_some() {
+        return 0;
+    }
     let mark = mark(kind);
-    let has_mark = || messages.iter().any(|message| message.content.texts().any(|text| text.contains(&mark)));
-    media_of(messages, kind).any(Media::is_elsewhere) || (media_of(messages, kind).next().is_none() && has_mark())
+    messages.iter().flat_map(|message| message.content.texts()).map(|text| text.matches(&mark).count()).sum()
 }
 
 fn media_of(messages: &[ChatMessage], kind: MediaKind) -> impl Iterator<Item = &Media> {

@@ -84,8 +84,8 @@ impl AnswerTrimmer {
                 record.and_then(|json| without_infinities(&json, |json| self.trim_into(json, asked, &mut trimmed)));
             let Err(error) = answers else { continue };
             let bytes = batch.bytes(line).unwrap_or_default().into_owned();
-            // A bad line is in the place of one answer. Nobody knows how much of a list is, after what is no JSON.
-            let has_place = || is_line(line) || serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
+            // What is no JSON may be one line of several, or two answers in one line.
+            let has_place = || serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
             if asked.is_some_and(|asked| asked.is_one_of_several() || !has_place()) {
                 let way_out =
                     error.way_out_or(format!("after it, the requests of later answers cannot be told; {WAY_OUT}"));
@@ -138,15 +138,11 @@ fn with_requests(
     mut lines: Batches,
     mut requests: Option<Requests>,
 ) -> impl FnMut() -> Option<Result<AnswerBatch>> + Send {
-    let mut after_text = false;
     move || {
         let lines = lines();
         let Some(all) = &mut requests else { return lines.map(|lines| Ok(AnswerBatch { lines, asked: None })) };
         match lines {
-            Some(mut lines) => {
-                end_at_page(&mut lines, &mut after_text);
-                Some(give(lines, all))
-            }
+            Some(lines) => Some(give(lines, all)),
             None => all.end().err().map(Err),
         }
     }
@@ -168,27 +164,6 @@ fn not_empty(
             Some(Err(ErrorKind::Parse("it contains no answers".into())).at(Place::file(name)))
         }
     }
-}
-
-/// Ends a batch before the second of two lines of text: they are perhaps a page, and that is one answer.
-fn end_at_page(lines: &mut LineBatch, after_text: &mut bool) {
-    let is_second = |line: &BatchLine| std::mem::replace(after_text, is_text(lines, line)) && *after_text;
-    let Some(second) = lines.lines.iter().position(is_second) else { return };
-    let what = "neither this line nor the one before it is JSON, so how many answers they are cannot be told, nor the requests of later answers";
-    let error = ErrorKind::Invalid(what.into()).with_way_out(WAY_OUT);
-    lines.error = Some(lines.place(&lines.lines[second]).of_error(error));
-    lines.lines.truncate(second);
-}
-
-/// Whether it does not even begin as an answer does.
-fn is_text(batch: &LineBatch, line: &BatchLine) -> bool {
-    let bytes = batch.bytes(line).unwrap_or_default();
-    is_line(line) && !matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['))
-}
-
-/// Whether it is a line of JSON lines, and not a part of a list or of objects over several lines.
-fn is_line(line: &BatchLine) -> bool {
-    line.record.line.unit == "line"
 }
 
 fn give(mut lines: LineBatch, all: &mut Requests) -> Result<AnswerBatch> {

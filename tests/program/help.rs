@@ -134,23 +134,29 @@ fn completions_of_bash_are_of_whole_words() {
     for name in ["my file.jsonl", "train.jsonl", "a:b.jsonl", "template.jinja"] {
         std::fs::write(folder.path().join(name), "").expect("the file can be written");
     }
+    std::fs::create_dir(folder.path().join("models")).expect("a folder can be made");
     const SCRIPT: &str = r#"
 eval "$("$METATOK" completions bash)"
 metatok() { "$METATOK" "$@"; }
+compopt() { echo "as files:"; }
 COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3))
 _metatok metatok "$2" ""
-printf '%s\n' "${COMPREPLY[@]}"
+if ((${#COMPREPLY[@]})); then printf '%s\n' "${COMPREPLY[@]}"; else echo nothing; fi
 "#;
     // The line, what bash replaces, and the words.
-    let cases: [(&str, &str, &[&str], &str); 8] = [
+    let cases: [(&str, &str, &[&str], &str); 11] = [
         ("build --format sgl", "sgl", &["build", "--format", "sgl"], "sglang"),
         ("build --format=sgl", "sgl", &["build", "--format", "=", "sgl"], "sglang"),
-        ("build --train=tr", "tr", &["build", "--train", "=", "tr"], "train.jsonl"),
-        ("build --chat-template te", "te", &["build", "--chat-template", "te"], "template.jinja"),
-        (r"build my\ f", r"my\ f", &["build", r"my\ f"], "my file.jsonl"),
-        ("build \"my f", "my f", &["build", "\"my f"], "my file.jsonl"),
-        ("build --train='my f", "my f", &["build", "--train", "=", "'my f"], "my file.jsonl"),
+        ("build --train=tr", "tr", &["build", "--train", "=", "tr"], "as files:\ntrain.jsonl"),
+        ("build --chat-template te", "te", &["build", "--chat-template", "te"], "as files:\ntemplate.jinja"),
+        (r"build my\ f", r"my\ f", &["build", r"my\ f"], "as files:\nmy file.jsonl"),
+        ("build \"my f", "my f", &["build", "\"my f"], "as files:\nmy file.jsonl"),
+        ("build --train='my f", "my f", &["build", "--train", "=", "'my f"], "as files:\nmy file.jsonl"),
         ("build a:", "", &["build", "a", ":"], "b.jsonl"),
+        ("build mod", "mod", &["build", "mod"], "as files:\nmodels/"),
+        // A command may have the name of a folder, and bash goes on where there is nothing.
+        ("mod", "mod", &["mod"], "models"),
+        ("build $NO", "$NO", &["build", "$NO"], "nothing"),
     ];
     for (line, typed, words, expected) in cases {
         let mut bash = Command::new("bash");

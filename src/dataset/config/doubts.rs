@@ -33,10 +33,10 @@ impl Dataset {
 
     /// A judge is meant to see the right answer.
     fn answer_shown(&self) -> Option<Warning> {
-        use InferencerKind::{Choose, Generate, ScoreOnly};
+        use InferencerKind::{Choose, Generate};
         let (name, template) = self.own_template()?;
         let is_meant = template.masks_answer() || template.turn_columns().is_some() || template.layout().is_some();
-        if is_meant || self.key_path != "infer_cfg" || !matches!(self.inferencer.kind, Generate | Choose | ScoreOnly) {
+        if is_meant || self.key_path != "infer_cfg" || !matches!(self.inferencer.kind, Generate | Choose) {
             return None;
         }
         let answer = self.task.output_column.as_deref()?;

@@ -95,7 +95,10 @@ impl Dataset {
             let fields = template.fields().into_iter().filter(move |field| Some(field.column.as_str()) != masked);
             fields.filter(|field| self.takes(&field.column)).map(move |field| self.located(name, field))
         });
-        self.derived_columns.fields().into_iter().chain(of_template)
+        let templates = self.own_template().map(|(_, template)| template).into_iter();
+        let used = templates.chain(self.task.example_template().into_iter().map(|(_, template)| template));
+        let used = used.flat_map(|template| template.fields()).map(|field| field.column);
+        self.derived_columns.fields_of_used(used).into_iter().chain(of_template)
     }
 
     fn filled_in_examples(&self) -> impl Iterator<Item = TemplateField> {

@@ -62,7 +62,9 @@ impl Task {
         let messages =
             list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]")));
         let mut messages = messages.collect::<Result<Vec<_>>>()?;
-        give_sources(&mut messages, row)?;
+        if !self.compat {
+            give_sources(&mut messages, row)?;
+        }
         Ok(messages)
     }
 

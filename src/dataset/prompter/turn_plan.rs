@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::conversation::{ChatMessage, Content, Conversation, Item, Message, Prompt, Section};
+use crate::conversation::{ChatMessage, Content, ContentRef, Conversation, Item, Message, Prompt, Section};
 use crate::dataset::prompter::MaxOutLen;
 use crate::error::{Error, ErrorKind, Result, by_name};
 
@@ -49,6 +49,11 @@ impl FromStr for InferMode {
         let all = [Self::Every, Self::EveryEmpty, Self::EveryWithGt, Self::Last];
         by_name("infer_mode", name, all.map(|mode| (mode.name(), mode)))
     }
+}
+
+/// Whether a content is more than white space.
+fn says_something(content: ContentRef<'_>) -> bool {
+    content.only_text().map_or(!content.is_empty(), |text| !text.trim().is_empty())
 }
 
 impl fmt::Display for InferMode {
@@ -272,10 +277,12 @@ impl Dialogue {
     /// Whether somebody else says something there.
     fn asks(&self, index: usize) -> bool {
         match self {
-            Self::Messages(messages) => messages[index].role == "user" && !messages[index].content.is_empty(),
+            Self::Messages(messages) => {
+                messages[index].role == "user" && says_something(messages[index].content.content_ref())
+            }
             Self::List { round, .. } => match &round[index] {
                 Item::Message(Message { role, prompt, .. }) => {
-                    role != "BOT" && prompt.content_ref().is_some_and(|content| !content.is_empty())
+                    role == "HUMAN" && prompt.content_ref().is_some_and(says_something)
                 }
                 Item::Text(_) | Item::Marker(_) => false,
             },

@@ -1,5 +1,7 @@
 //! Columns that a dataset file computes from a row's own, so that templates see plain values: `reader_cfg.columns`.
 
+use std::collections::BTreeSet;
+
 use regex::{NoExpand, Regex};
 use serde::{Deserialize, Deserializer, de};
 
@@ -63,12 +65,26 @@ impl DerivedColumns {
         self.0.is_empty()
     }
 
-    /// The fields of their texts, with their key paths.
-    pub(crate) fn fields(&self) -> Vec<TemplateField> {
-        let text = |(name, column): &(String, DerivedColumn)| {
-            Some(TemplateText::new(format!("reader_cfg.columns.{name}.text"), column.text.as_deref()?))
-        };
-        fields_of_texts(&self.0.iter().filter_map(text).collect::<Vec<_>>())
+    /// The fields of the texts of those that are used, with their key paths: they have these names, or one of them is made
+    /// of it.
+    pub(crate) fn fields_of_used(&self, names: impl Iterator<Item = String>) -> Vec<TemplateField> {
+        let mut used: BTreeSet<String> = names.collect();
+        let mut fields = Vec::new();
+        // Each is made of those before it.
+        for (name, DerivedColumn { text, from, .. }) in self.0.iter().rev() {
+            if !used.contains(name) {
+                continue;
+            }
+            if let Some(text) = text {
+                let of_text = fields_of_texts(&[TemplateText::new(format!("reader_cfg.columns.{name}.text"), text)]);
+                used.extend(of_text.iter().map(|field| field.column.clone()));
+                fields.splice(0..0, of_text);
+            }
+            if let Some(path) = from.as_ref().map(Path::to_string) {
+                used.extend(self.0.iter().map(|(name, _)| name).filter(|name| path.starts_with(*name)).cloned());
+            }
+        }
+        fields
     }
 
     /// Sets them in a row, one after the other. One whose path leads to nothing is not set.

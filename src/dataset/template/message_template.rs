@@ -56,6 +56,11 @@ impl MessageTemplate {
     /// in a source is none; [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) if the columns `images`, `videos` or
     /// `audios` have more or fewer sources than the messages need; [`ErrorKind::RowTooLong`](crate::ErrorKind::RowTooLong).
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
+        self.filled(row, examples, true)
+    }
+
+    /// The same; the reference gives no media the sources that other columns list.
+    fn filled(&self, row: &Row, examples: &Conversation, has_sources: bool) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
         let filler = Filler { fields: Fields::new(row), how: self.substitution, room: &room };
         let (mut messages, mut places) = (Vec::new(), Vec::new());
@@ -80,7 +85,9 @@ impl MessageTemplate {
                 }
             }
         }
-        give_sources(&mut messages, row)?;
+        if has_sources {
+            give_sources(&mut messages, row)?;
+        }
         if let Conversation::Messages(examples) = examples {
             for place in places.into_iter().rev() {
                 messages.splice(place..place, examples.iter().cloned());
@@ -101,12 +108,12 @@ impl RowTemplate for MessageTemplate {
     }
 
     fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation> {
-        self.prompt(input.row, input.examples)
+        self.filled(input.row, input.examples, !input.compat)
     }
 
     /// The reference ignores examples and label here.
     fn fill_for_label(&self, input: &TemplateInput<'_>, _: &Value, _: bool) -> Result<Conversation> {
-        self.prompt(input.row, &Conversation::Text(String::new()))
+        self.filled(input.row, &Conversation::Text(String::new()), !input.compat)
     }
 
     fn example_support(&self) -> ExampleSupport {

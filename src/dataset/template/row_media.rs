@@ -3,31 +3,60 @@
 
 use serde_json::Value as Json;
 
-use crate::conversation::{ChatMessage, MediaKind, give_sources_to, has_place_for};
-use crate::dataset::rows::{Row, Value};
+use crate::conversation::{ChatMessage, MediaKind, count_marks, give_sources_to, has_part_without_source, source_of};
+use crate::dataset::row_error;
+use crate::dataset::rows::Row;
 use crate::error::Result;
 
-/// Gives the messages of a row the sources in its columns `images`, `videos` and `audios`, or in `image`, `video` and
-/// `audio`, if they have places for them. Rows may have such columns for other purposes.
+/// Gives the parts of a row's messages that have no source those in its columns `images`, `videos` and `audios`, or in
+/// `image`, `video` and `audio`. Rows may have such columns for other purposes, and a text may speak of `<image>`: marks in
+/// texts are places only if a list has as many sources.
 pub(crate) fn give_sources(messages: &mut [ChatMessage], row: &Row) -> Result<()> {
     for kind in MediaKind::ALL {
-        if let Some((column, sources)) = listed(row, kind)
-            && has_place_for(messages, kind)
-        {
+        let listed = if has_part_without_source(messages, kind) {
+            Some(of_parts(row, kind)?)
+        } else {
+            of_marks(row, kind).filter(|(_, sources)| sources.len() == count_marks(messages, kind))
+        };
+        if let Some((column, sources)) = listed.filter(|(_, sources)| !sources.is_empty()) {
             give_sources_to(messages, kind, column, &sources)?;
         }
     }
     Ok(())
 }
 
-fn listed(row: &Row, kind: MediaKind) -> Option<(&'static str, Vec<Json>)> {
-    match (row.get(kind.list_key()), row.get(kind.name())) {
-        (Some(Value::List(sources)), _) if !sources.is_empty() => {
-            Some((kind.list_key(), sources.iter().map(Value::to_json).collect()))
-        }
-        (_, Some(Value::Text(source))) if !source.is_empty() => Some((kind.name(), vec![source.as_str().into()])),
-        _ => None,
+/// The sources of parts, as beside plain messages.
+fn of_parts(row: &Row, kind: MediaKind) -> Result<(&'static str, Vec<Json>)> {
+    let column = |name: &str| row.get(name).map(|value| value.to_json()).filter(|value| !value.is_null());
+    let (one, many) = (column(kind.name()), column(kind.list_key()));
+    let has_bytes = |one: &Json| one.get("bytes").is_some_and(|bytes| !bytes.is_null());
+    if one.as_ref().is_some_and(has_bytes) {
+        return Err(row_error(&format!("column {:?} must be a path or a URL, but has bytes", kind.name())));
     }
+    let sources = match one {
+        Some(Json::Array(sources)) => sources,
+        Some(source) if source != "" && source_of(&source).is_some() => vec![source],
+        _ => Vec::new(),
+    };
+    match many {
+        None => Ok((kind.name(), sources)),
+        Some(Json::Array(many)) if many.is_empty() => Ok((kind.name(), sources)),
+        Some(Json::Array(many)) if sources.is_empty() => Ok((kind.list_key(), many)),
+        Some(Json::Array(_)) => {
+            let what = format!("the row has both {:?} and {:?}", kind.name(), kind.list_key());
+            Err(row_error(&what).with_way_out("list all sources in one of them"))
+        }
+        Some(other) => {
+            let what = format!("column {:?} must list paths or URLs, and is no list: {other}", kind.list_key());
+            Err(row_error(&what))
+        }
+    }
+}
+
+/// What may be the sources of marks.
+fn of_marks(row: &Row, kind: MediaKind) -> Option<(&'static str, Vec<Json>)> {
+    let Json::Array(sources) = row.get(kind.list_key())?.to_json() else { return None };
+    sources.iter().all(|source| source_of(source).is_some()).then_some((kind.list_key(), sources))
 }
 
 #[cfg(test)]
@@ -53,12 +82,25 @@ mod tests {
             (place, r#"{"images": []}"#, r#"{"type":"image"}"#),
             ("\"hi\"", r#"{"images": ["/a.png"]}"#, r#""content":"hi""#),
             ("\"<image>hi\"", r#"{"image": {"bytes": "x"}}"#, "<image>hi"),
+            ("\"<image>hi\"", r#"{"image": "none"}"#, "<image>hi"),
+            ("\"<image>, <image>\"", r#"{"images": ["/a.png"]}"#, "<image>, <image>"),
+            ("\"<image>\"", r#"{"images": [0.5]}"#, "<image>"),
+            (place, r#"{"image": {"bytes": null, "path": "/a.png"}}"#, "/a.png"),
+            (place, r#"{"image": ["/a.png"]}"#, "/a.png"),
+            (place, r#"{"image": 7}"#, r#"{"type":"image"}"#),
             (with_source, r#"{"images": ["/a.png"]}"#, "<image>"),
         ] {
             let given = given(content, columns).unwrap_or_else(|error| panic!("{content} {columns}: {error}"));
             assert!(given.contains(expected), "{given}");
         }
-        let error = given(place, r#"{"images": ["/a.png", "/b.png"]}"#).expect_err("there is one place");
-        assert!(error.to_string().contains("\"images\" has 2 sources"), "{error}");
+        for (columns, expected) in [
+            (r#"{"images": ["/a.png", "/b.png"]}"#, "\"images\" has 2 sources"),
+            (r#"{"images": "/a.png"}"#, "column \"images\" must list paths or URLs, and is no list: \"/a.png\""),
+            (r#"{"images": ["/a.png"], "image": "/b.png"}"#, "the row has both \"image\" and \"images\""),
+            (r#"{"image": {"bytes": "iVBO", "path": "a"}}"#, "column \"image\" must be a path or a URL, but has bytes"),
+        ] {
+            let error = given(place, columns).expect_err(columns);
+            assert!(error.to_string().contains(expected), "{error}");
+        }
     }
 }

@@ -63,6 +63,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("string", |state: &State<'_, '_>, value: &Value| match python_repr::kind(value) {
         ValueKind::Seq | ValueKind::Map => Ok(Value::from(python_repr::repr(value))),
         ValueKind::Iterable => Err(generators::not_text()),
+        _ if is_float(value) => Ok(Value::from(python_repr::repr(value))),
         _ => filters::string(state, value),
     });
     environment.add_filter("list", |state: &State<'_, '_>, value: Value| filters::list(state, iterated(value)?));
@@ -72,7 +73,11 @@ pub(super) fn environment() -> Environment<'static> {
          value: Value,
          joiner: Option<StringInput<'_>>,
          attribute: Option<&str>,
-         kwargs: Kwargs| filters::join(state, &iterated(value)?, joiner, attribute, kwargs),
+         kwargs: Kwargs| {
+            let items = iterated(value)?.try_iter()?;
+            let as_text = |item: Value| if is_float(&item) { Value::from(python_repr::repr(&item)) } else { item };
+            filters::join(state, &items.map(as_text).collect(), joiner, attribute, kwargs)
+        },
     );
     environment.add_filter("wordcount", word_count);
     environment.add_filter("indent", indent);
@@ -326,6 +331,11 @@ fn number_or_default(
     let value =
         value.as_str().map(|text| Value::from(joined_digits(text.trim_matches(is_space), base))).unwrap_or(value);
     Ok(number(&value).unwrap_or(default))
+}
+
+/// Whether a value is a number that Jinja here may write with other digits than Python.
+fn is_float(value: &Value) -> bool {
+    value.kind() == ValueKind::Number && !value.is_integer()
 }
 
 /// A number without the underscores that may stand between its digits, such as that of `1_000`.

@@ -1,5 +1,5 @@
-//! Floats as Python writes them. Where a template makes text of them by a filter or by `~`, Jinja here writes them in its own
-//! way, so that those which Python writes otherwise are values of their own.
+//! Floats as Python writes them. Where a template makes text of them by a filter or by `~`, Jinja here writes all their digits,
+//! so that those which Python writes with an exponent are values of their own.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,11 +10,11 @@ use minijinja::value::{DynObject, Object, ObjectRepr};
 
 use crate::python_repr;
 
-/// A float that Jinja here would write otherwise: without an exponent, or with another last digit.
+/// A float whose text has an exponent.
 #[derive(Debug)]
-struct WrittenAsPython(f64);
+struct WithExponent(f64);
 
-impl Object for WrittenAsPython {
+impl Object for WithExponent {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Plain
     }
@@ -30,14 +30,16 @@ impl Object for WrittenAsPython {
 
 /// A float of a conversation.
 pub(super) fn of(number: f64) -> Value {
-    let value = Value::from(number);
-    if value.to_string() == python_repr::float(number) { value } else { Value::from_object(WrittenAsPython(number)) }
+    match python_repr::float(number).contains('e') {
+        true => Value::from_object(WithExponent(number)),
+        false => Value::from(number),
+    }
 }
 
 /// The same as a number of Jinja's.
 pub(super) fn as_number(value: &Value) -> Value {
-    match value.downcast_object_ref::<WrittenAsPython>() {
-        Some(WrittenAsPython(number)) => Value::from(*number),
+    match value.downcast_object_ref::<WithExponent>() {
+        Some(WithExponent(number)) => Value::from(*number),
         None => value.clone(),
     }
 }

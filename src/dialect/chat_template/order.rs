@@ -35,7 +35,7 @@ fn sort(state: &State<'_, '_>, value: Value, args: Rest<Value>, kwargs: Kwargs) 
     kwargs.assert_all_used()?;
     let keyed = iterated(value)?.try_iter()?.map(|item| {
         // As in Jinja2, the key is a list, so that values which are equal need no order.
-        let attributes = attributes.as_deref().map(|names| names.split(',').map(|name| Some(name.trim())));
+        let attributes = attributes.as_deref().map(|names| names.split(',').map(Some));
         let parts = attributes.map_or_else(|| vec![None], Iterator::collect);
         let part = |name| part_of_key(state, &attribute(&item, name, None)?, keeps_case);
         Ok((parts.into_iter().map(part).collect::<Result<Vec<Value>, Error>>()?.into(), item))
@@ -58,8 +58,9 @@ fn dictsort(state: &State<'_, '_>, value: &Value, args: Rest<Value>, kwargs: Kwa
         let what = format!("dictsort sorts a dict, not a value of type {}", value.kind());
         return Err(Error::new(ErrorKind::InvalidOperation, what));
     }
-    let keyed = value.try_iter()?.map(|name| {
-        let item = value.get_item(&name)?;
+    // Not by name: that would look through a dict from its beginning for each.
+    let pairs = value.as_object().and_then(|dict| dict.try_iter_pairs()).into_iter().flatten();
+    let keyed = pairs.map(|(name, item)| {
         let key = part_of_key(state, if by_value { &item } else { &name }, keeps_case)?;
         Ok((key, Value::from((name, item))))
     });
@@ -78,8 +79,17 @@ fn extreme(
     let keeps_case = is_on(argument(args, kwargs, 0, "case_sensitive")?);
     let name = argument(args, kwargs, 1, "attribute")?.map(|name| name.to_string());
     kwargs.assert_all_used()?;
-    let keyed = keyed(state, value, name.as_deref(), None, keeps_case)?;
-    Ok(sorted(state, keyed, is_greatest)?.into_iter().next().map(|(_, item)| item).unwrap_or_default())
+    let mut keyed = keyed(state, value, name.as_deref(), None, keeps_case)?.into_iter();
+    let Some((mut key, mut item)) = keyed.next() else { return Ok(Value::UNDEFINED) };
+    for (other_key, other) in keyed {
+        if let Some(kinds) = without_order(&other_key, &key) {
+            return Err(no_order(kinds));
+        }
+        if other_key.cmp(&key) == if is_greatest { Ordering::Greater } else { Ordering::Less } {
+            (key, item) = (other_key, other);
+        }
+    }
+    Ok(item)
 }
 
 fn unique(state: &State<'_, '_>, value: Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
@@ -88,7 +98,7 @@ fn unique(state: &State<'_, '_>, value: Value, args: Rest<Value>, kwargs: Kwargs
     kwargs.assert_all_used()?;
     let (mut seen, mut items) = (BTreeSet::new(), Vec::new());
     for (key, item) in keyed(state, value, name.as_deref(), None, keeps_case)? {
-        if matches!(kind(&key), ValueKind::Seq | ValueKind::Map) && !key.is_tuple() {
+        if !has_hash(&key) {
             let what = format!("unique compares no lists and dicts, and an item is of type {}", kind(&key));
             return Err(Error::new(ErrorKind::InvalidOperation, what));
         }
@@ -97,6 +107,15 @@ fn unique(state: &State<'_, '_>, value: Value, args: Rest<Value>, kwargs: Kwargs
         }
     }
     generator(Ok(items))
+}
+
+/// Whether Python finds a value in a set.
+fn has_hash(value: &Value) -> bool {
+    match kind(value) {
+        ValueKind::Seq => value.is_tuple() && value.try_iter().into_iter().flatten().all(|item| has_hash(&item)),
+        ValueKind::Map => false,
+        _ => true,
+    }
 }
 
 fn groupby(state: &State<'_, '_>, value: Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
@@ -163,9 +182,13 @@ fn keyed(
 fn attribute(item: &Value, name: Option<&str>, default: Option<&Value>) -> Result<Value, Error> {
     let mut value = item.clone();
     for part in name.into_iter().flat_map(|name| name.split('.')) {
-        value = match part.parse::<usize>() {
-            Ok(index) => value.get_item_by_index(index)?,
-            Err(_) => value.get_attr(part)?,
+        value = match (part.parse::<usize>(), part.strip_prefix('-').map(str::parse::<usize>)) {
+            (Ok(index), _) => value.get_item_by_index(index)?,
+            (_, Some(Ok(behind))) => match value.len().and_then(|len| len.checked_sub(behind)) {
+                Some(index) => value.get_item_by_index(index)?,
+                None => Value::UNDEFINED,
+            },
+            _ => value.get_attr(part)?,
         };
         if let Some(default) = default.filter(|_| value.is_undefined()) {
             value = default.clone();
@@ -199,33 +222,25 @@ fn sorted(
 ) -> Result<Vec<(Value, Value)>, Error> {
     state.consume_fuel(keyed.len() as u64 * u64::from(1 + keyed.len().max(1).ilog2()))?;
     keyed.sort_by(|(one, _), (other, _)| if is_reverse { other.cmp(one) } else { one.cmp(other) });
-    match keyed.windows(2).find(|pair| !have_order(&pair[0].0, &pair[1].0)) {
+    match keyed.windows(2).find_map(|pair| without_order(&pair[0].0, &pair[1].0)) {
         None => Ok(keyed),
-        Some(pair) => {
-            let [one, other] = [&pair[0].0, &pair[1].0].map(innermost_kind);
-            let what = format!("values of the types {one} and {other} have no order");
-            Err(Error::new(ErrorKind::InvalidOperation, what))
-        }
+        Some(kinds) => Err(no_order(kinds)),
     }
 }
 
-/// Whether Python knows which of two values is less.
-fn have_order(one: &Value, other: &Value) -> bool {
+fn no_order((one, other): (ValueKind, ValueKind)) -> Error {
+    Error::new(ErrorKind::InvalidOperation, format!("values of the types {one} and {other} have no order"))
+}
+
+/// Of two values of which Python does not know which is less, what is compared in them.
+fn without_order(one: &Value, other: &Value) -> Option<(ValueKind, ValueKind)> {
     match (kind(one), kind(other)) {
-        (ValueKind::String, ValueKind::String) | (ValueKind::Number, ValueKind::Number) => true,
+        (ValueKind::String, ValueKind::String) | (ValueKind::Number, ValueKind::Number) => None,
         (ValueKind::Seq, ValueKind::Seq) if one.is_tuple() == other.is_tuple() => {
             let items = |list: &Value| list.try_iter().into_iter().flatten();
-            let differing = items(one).zip(items(other)).find(|(one, other)| one.cmp(other) != Ordering::Equal);
-            differing.is_none_or(|(one, other)| have_order(&one, &other))
+            let (one, other) = items(one).zip(items(other)).find(|(one, other)| one.cmp(other) != Ordering::Equal)?;
+            without_order(&one, &other)
         }
-        _ => false,
-    }
-}
-
-/// The kind of a value, or of the first item of the list that stands for it.
-fn innermost_kind(key: &Value) -> ValueKind {
-    match kind(key) {
-        ValueKind::Seq => key.get_item_by_index(0).map_or(ValueKind::Seq, |first| kind(&first)),
-        kind => kind,
+        kinds => Some(kinds),
     }
 }
