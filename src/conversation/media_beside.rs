@@ -125,6 +125,20 @@ impl Content {
     }
 }
 
+/// The sources under a key for one: it, or a list. Another value may be there for another purpose.
+pub(crate) fn sources_of_one(one: Option<Value>) -> Vec<Value> {
+    match one {
+        Some(Value::Array(sources)) => sources,
+        Some(source) if source != "" && source_of(&source).is_some() => vec![source],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a value has a medium itself in place of its path.
+pub(crate) fn has_bytes(value: &Value) -> bool {
+    value.get("bytes").is_some_and(|bytes| !bytes.is_null())
+}
+
 /// A path or URL, or an object with one, as in the columns of `datasets`.
 pub(crate) fn source_of(value: &Value) -> Option<String> {
     let source = value.as_str().or_else(|| ["path", "url"].into_iter().find_map(|key| value.get(key)?.as_str()));

@@ -40,7 +40,9 @@ pub use content::{Content, ContentPart, TextPart};
 pub(crate) use content::{ContentRef, map_texts};
 pub(crate) use media::unknown_type;
 pub use media::{Media, MediaKind};
-pub(crate) use media_beside::{count_marks, give_sources_to, has_part_without_source, source_of};
+pub(crate) use media_beside::{
+    count_marks, give_sources_to, has_bytes, has_part_without_source, source_of, sources_of_one,
+};
 pub use mode::Mode;
 pub(crate) use others::{media_would_be_lost, tools_would_be_lost};
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};

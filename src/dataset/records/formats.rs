@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::conversation::{
-    Chat, Conversation, Item, MediaKind, REASONING_EFFORT, check_end, check_variables, source_of,
+    Chat, Conversation, Item, MediaKind, REASONING_EFFORT, check_end, check_variables, has_bytes, source_of,
+    sources_of_one,
 };
 use crate::dataset::MaxOutLen;
 use crate::dataset::records::answered::{answered, one_of_two};
@@ -68,9 +69,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
 /// Gives the media of a kind their sources, which are listed beside the messages.
 fn give_sources(conversation: &mut Conversation, kind: MediaKind, keys: &Keys<'_>, is_chat: bool) -> Result<()> {
     let one = keys.raw(kind.name()).filter(|_| is_chat).and_then(|raw| serde_json::from_str(raw).ok());
-    if let Some(Value::Object(object)) = &one
-        && object.get("bytes").is_some_and(|bytes| !bytes.is_null())
-    {
+    if one.as_ref().is_some_and(has_bytes) {
         let what = format!("{:?} must be a path or a URL, but has bytes", kind.name());
         return Err(ErrorKind::Conversation(what).into());
     }
@@ -83,11 +82,7 @@ fn give_sources(conversation: &mut Conversation, kind: MediaKind, keys: &Keys<'_
         return conversation.give_sources(kind, kind.list_key(), &sources);
     }
     // One source, as in LLaVA's data. Beside other things than chats, or as another object, it may be anything.
-    let sources = match one {
-        Some(Value::Array(sources)) => sources,
-        Some(source) if source != "" && source_of(&source).is_some() => vec![source],
-        _ => Vec::new(),
-    };
+    let sources = sources_of_one(one);
     match sources.is_empty() || conversation.has_source(kind) {
         true => Ok(()),
         false => conversation.give_sources(kind, kind.name(), &sources),

@@ -3,7 +3,9 @@
 
 use serde_json::Value as Json;
 
-use crate::conversation::{ChatMessage, MediaKind, count_marks, give_sources_to, has_part_without_source, source_of};
+use crate::conversation::{
+    ChatMessage, MediaKind, count_marks, give_sources_to, has_bytes, has_part_without_source, source_of, sources_of_one,
+};
 use crate::dataset::row_error;
 use crate::dataset::rows::Row;
 use crate::error::Result;
@@ -29,15 +31,10 @@ pub(crate) fn give_sources(messages: &mut [ChatMessage], row: &Row) -> Result<()
 fn of_parts(row: &Row, kind: MediaKind) -> Result<(&'static str, Vec<Json>)> {
     let column = |name: &str| row.get(name).map(|value| value.to_json()).filter(|value| !value.is_null());
     let (one, many) = (column(kind.name()), column(kind.list_key()));
-    let has_bytes = |one: &Json| one.get("bytes").is_some_and(|bytes| !bytes.is_null());
     if one.as_ref().is_some_and(has_bytes) {
         return Err(row_error(&format!("column {:?} must be a path or a URL, but has bytes", kind.name())));
     }
-    let sources = match one {
-        Some(Json::Array(sources)) => sources,
-        Some(source) if source != "" && source_of(&source).is_some() => vec![source],
-        _ => Vec::new(),
-    };
+    let sources = sources_of_one(one);
     match many {
         None => Ok((kind.name(), sources)),
         Some(Json::Array(many)) if many.is_empty() => Ok((kind.name(), sources)),
