@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metatok import _json, _metatok
+from metatok._all_kept import all_kept
 from metatok._limits import whole
 from metatok._several import several
 from metatok.errors import MetatokError, UsageError
@@ -103,7 +104,8 @@ class Task:
                 answers, and if the template names a column that it does not use.
         """
         built, stop = self._core.build(several(rows, "rows", "prompts()"), threads), self.stop
-        return [Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built]
+        prompts = (Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built)
+        return all_kept(prompts)
 
     @property
     def mode(self) -> str:

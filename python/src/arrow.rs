@@ -75,9 +75,9 @@ pub(crate) fn build_arrow(
             said => Ok(Ok(said.or_raise(py)?)),
         }
     });
-    let build = |session: &mut _, said: &Result<Said, String>| match said {
-        Err(error) => Ok(Row { error: Some(error.clone()), ..Row::default() }),
-        Ok(said) => match builder.built(session, said, budget.as_ref()) {
+    let build = |session: &mut _, said: Result<Said, String>| match said {
+        Err(error) => Ok(Row { error: Some(error), ..Row::default() }),
+        Ok(said) => match builder.built(session, &said, budget.as_ref()) {
             Err(error) if is_kept(&error) => Ok(Row { error: Some(text(&error)), ..Row::default() }),
             built => built.map(|built| Row {
                 input_ids: builder.shared.ids_alone(built),

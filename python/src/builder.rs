@@ -15,7 +15,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::at_least_one::{Threads, at_least_one};
-use crate::conversation::{Reader, Said, conversation};
+use crate::conversation::{Reader, Said, Spare, conversation};
 use crate::error::OrRaise;
 use crate::json::options_to_json;
 use crate::many::{build_many, of_objects};
@@ -317,10 +317,13 @@ impl Builder {
     ) -> PyResult<Vec<T>> {
         let py = conversations.py();
         let budget = budget.map(budget_of).transpose()?;
-        let mut reader = Reader::new(&self.shared.builder);
+        let spare = Spare::default();
+        let mut reader = Reader::new(&self.shared.builder).reusing(&spare);
         let said = of_objects(conversations, first, &self.shared, &mut reader)?;
         let taken = build_many(py, said, first, &self.shared, threads, |session, said| {
-            self.built(session, said, budget.as_ref()).map(&take)
+            let taken = self.built(session, &said, budget.as_ref()).map(&take);
+            spare.put(said.conversation);
+            taken
         })?;
         self.shared.tell(py, reader)?;
         Ok(taken)
@@ -358,10 +361,8 @@ impl Builder {
 
     /// A prompt of what was said. If whole messages were dropped, a chat wrapper may have `made` others of the rest.
     fn of_prompt(&self, prompt: TokenizedPrompt, made: Option<Conversation>, said: &Said) -> Result<Prompt> {
-        Ok(Prompt::of(
-            prompt,
-            made.map_or_else(|| self.shared.builder.prepared(&said.conversation), |made| Ok(Cow::Owned(made)))?,
-        ))
+        let said = || self.shared.builder.prepared(&said.conversation).map(Cow::into_owned);
+        Prompt::of(prompt, || made.map_or_else(said, Ok))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::fmt::Display;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metatok::build::Notes;
-use metatok::conversation::{ChatMessage, Conversation, MediaKind, Mode};
+use metatok::conversation::{ChatMessage, Content, Conversation, MediaKind, Mode};
 use metatok::dataset::prompter::ScoredText;
 use metatok::dataset::records::{InputFormat, Record, RecordReader, is_record_key};
 use metatok::{Error, ErrorKind, PromptBuilder, Result};
@@ -28,12 +29,34 @@ pub(crate) struct Said {
     pub(crate) max_out_len: Option<u64>,
 }
 
+/// Messages whose prompts are built. The next conversations take over their memory: making and freeing that costs more than
+/// to fill it.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Mutex<Vec<Vec<ChatMessage>>>);
+
+impl Spare {
+    pub(crate) fn put(&self, conversation: Conversation) {
+        if let Conversation::Messages(messages) = conversation {
+            self.all().push(messages);
+        }
+    }
+
+    fn take(&self) -> Vec<ChatMessage> {
+        self.all().pop().unwrap_or_default()
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Vec<ChatMessage>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Reads conversations, and notes what their prompts leave out.
 #[derive(Debug)]
 pub(crate) struct Reader<'b> {
     builder: &'b PromptBuilder,
     records: RecordReader,
     notes: Notes,
+    spare: Option<&'b Spare>,
 }
 
 impl<'b> Reader<'b> {
@@ -43,7 +66,12 @@ impl<'b> Reader<'b> {
 
     /// For a builder, with what this reads of a record.
     pub(crate) fn of_records(builder: &'b PromptBuilder, records: RecordReader) -> Self {
-        Self { builder, records, notes: Notes::default() }
+        Self { builder, records, notes: Notes::default(), spare: None }
+    }
+
+    /// The same, with memory that is put back after use.
+    pub(crate) fn reusing(self, spare: &'b Spare) -> Self {
+        Self { spare: Some(spare), ..self }
     }
 
     /// What was noted.
@@ -66,7 +94,8 @@ impl<'b> Reader<'b> {
             Ok(record) if record.len() == 1 => record.get_item(intern!(py, "messages"))?,
             _ => None,
         };
-        if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object)) {
+        let spare = || self.spare.map(Spare::take).unwrap_or_default();
+        if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object), spare) {
             return Ok(self.record(Conversation::Messages(messages).into(), place));
         }
         let large_id = RefCell::new(None);
@@ -156,18 +185,21 @@ fn unread(key: &str, value: &Bound<'_, PyAny>) -> Option<Value> {
     }
 }
 
-/// A list of dicts that have nothing but a role and a content, both strings; none for anything else.
-fn plain_messages(object: &Bound<'_, PyAny>) -> Option<Vec<ChatMessage>> {
+/// A list of dicts that have nothing but a role and a content, both strings; none for anything else. The messages take over
+/// the memory of spare ones.
+fn plain_messages(object: &Bound<'_, PyAny>, spare: impl FnOnce() -> Vec<ChatMessage>) -> Option<Vec<ChatMessage>> {
     let list = object.cast_exact::<PyList>().ok()?;
-    let mut messages = Vec::with_capacity(list.len());
-    for item in list.iter() {
+    let mut messages = spare();
+    messages.truncate(list.len());
+    for (i, item) in list.iter().enumerate() {
         // Of an error, whoever reads it as JSON says where it is.
-        messages.push(plain_message(&item).ok()??);
+        plain_message(&item, &mut messages, i).ok()??;
     }
     Some(messages).filter(|messages| !messages.is_empty())
 }
 
-fn plain_message(item: &Bound<'_, PyAny>) -> PyResult<Option<ChatMessage>> {
+/// Puts this message in its place; none if it has anything else.
+fn plain_message(item: &Bound<'_, PyAny>, messages: &mut Vec<ChatMessage>, i: usize) -> PyResult<Option<()>> {
     let py = item.py();
     let Ok(dict) = item.cast_exact::<PyDict>() else { return Ok(None) };
     if dict.len() != 2 {
@@ -176,5 +208,18 @@ fn plain_message(item: &Bound<'_, PyAny>) -> PyResult<Option<ChatMessage>> {
     let (role, content) = (dict.get_item(intern!(py, "role"))?, dict.get_item(intern!(py, "content"))?);
     let (Some(role), Some(content)) = (role, content) else { return Ok(None) };
     let (Ok(role), Ok(content)) = (role.cast::<PyString>(), content.cast::<PyString>()) else { return Ok(None) };
-    Ok(Some(ChatMessage::new(text(role)?, text(content)?)))
+    let (role, content) = (text(role)?, text(content)?);
+    match messages.get_mut(i) {
+        Some(ChatMessage { role: old, content: Content::Text(filled), others }) => {
+            others.clear();
+            if *old != *role {
+                *old = role.into();
+            }
+            filled.clear();
+            filled.push_str(&content);
+        }
+        Some(other) => *other = ChatMessage::new(role, content),
+        None => messages.push(ChatMessage::new(role, content)),
+    }
+    Ok(Some(()))
 }

@@ -1,6 +1,5 @@
 //! A dialogue that grows, turn by turn.
 
-use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metatok::build::Notes;
@@ -96,7 +95,7 @@ impl Dialogue {
         warnings.iter().try_for_each(|warning| warn(py, warning))?;
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
         let why = next.prefix_break.map(|why| why.to_string());
-        let built = Prompt { truncated, ..Prompt::of(next.prompt, Cow::Owned(conversation)) };
+        let built = Prompt { truncated, ..Prompt::of(next.prompt, || Ok(conversation)).or_raise(py)? };
         Ok((known(py, &self.builder.role_names(), built.split())?, next.prefix_tokens, why, data(py, &next.dropped)?))
     }
 

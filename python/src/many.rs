@@ -54,7 +54,7 @@ pub(crate) fn build_many<C: Send + Sync, T: Send>(
     start: usize,
     shared: &Shared,
     threads: Option<Threads>,
-    build: impl Fn(&mut Session, &C) -> Result<T> + Sync,
+    build: impl Fn(&mut Session, C) -> Result<T> + Sync,
 ) -> PyResult<Vec<T>> {
     let mut chunks = Chunks { conversations, py, next: start, failed: None };
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -146,7 +146,7 @@ pub(crate) fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
 /// What all threads do.
 struct Work<'a, C, T> {
     shared: &'a Shared,
-    build: &'a (dyn Fn(&mut Session, &C) -> Result<T> + Sync),
+    build: &'a (dyn Fn(&mut Session, C) -> Result<T> + Sync),
     /// The first conversation of the first chunk that failed: nothing after it is built.
     failed: AtomicUsize,
 }
@@ -161,7 +161,7 @@ impl<C: Send + Sync, T: Send> Work<'_, C, T> {
     ) -> PyResult<Vec<T>> {
         let (mut all, mut session) = (Vec::new(), self.shared.builder.session());
         loop {
-            let built = py.detach(|| self.build(&mut session, &chunk));
+            let built = py.detach(|| self.build(&mut session, chunk));
             all.extend(built.map_err(|error| exception(py, &error))?);
             py.check_signals()?;
             match chunks.read() {
@@ -198,22 +198,23 @@ impl<C: Send + Sync, T: Send> Work<'_, C, T> {
         loop {
             let next = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(chunk) = next else { return };
-            if self.failed.load(Ordering::Relaxed) < chunk.0 {
+            let first = chunk.0;
+            if self.failed.load(Ordering::Relaxed) < first {
                 continue;
             }
-            let built = self.build(&mut session, &chunk);
+            let built = self.build(&mut session, chunk);
             if built.is_err() {
-                self.failed.fetch_min(chunk.0, Ordering::Relaxed);
+                self.failed.fetch_min(first, Ordering::Relaxed);
             }
-            if to_us.send((chunk.0, built)).is_err() {
+            if to_us.send((first, built)).is_err() {
                 return;
             }
         }
     }
 
-    fn build(&self, session: &mut Session, (first, chunk): &Chunk<C>) -> Result<Vec<T>> {
+    fn build(&self, session: &mut Session, (first, chunk): Chunk<C>) -> Result<Vec<T>> {
         self.shared.count(chunk.len());
-        let conversations = (*first..).zip(chunk);
+        let conversations = (first..).zip(chunk);
         conversations.map(|(i, said)| (self.build)(session, said).at(Place::Conversation(i))).collect()
     }
 }

@@ -1,9 +1,8 @@
 //! A prompt that was built, as Python gets it.
 
-use std::borrow::Cow;
-
 use metatok::builder::TokenizedPrompt;
 use metatok::conversation::Conversation;
+use metatok::error::Result;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -27,10 +26,13 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// A prompt of this conversation.
-    pub(crate) fn of(prompt: TokenizedPrompt, conversation: Cow<'_, Conversation>) -> Self {
-        let conversation = (!prompt.media.is_empty()).then(|| conversation.into_owned());
-        Self { prompt, conversation, ..Self::default() }
+    /// A prompt of this conversation, which is only made if it has media.
+    ///
+    /// # Errors
+    /// That of making it.
+    pub(crate) fn of(prompt: TokenizedPrompt, conversation: impl FnOnce() -> Result<Conversation>) -> Result<Self> {
+        let conversation = if prompt.media.is_empty() { None } else { Some(conversation()?) };
+        Ok(Self { prompt, conversation, ..Self::default() })
     }
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,35 @@ def test_many_are_the_same_as_one_by_one(builder: PromptBuilder, count: int, thr
     said = chats(count)
     built = builder.build_all(said, threads=threads)
     assert [prompt.tolist() for prompt in built] == [builder.build(chat).tolist() for chat in said]
+
+
+@pytest.mark.parametrize("threads", [1, None])
+def test_nothing_of_a_conversation_is_left_in_the_next(builder: PromptBuilder, threads: int | None) -> None:
+    chance = random.Random(0)
+
+    def message(at: int) -> dict[str, Any]:
+        text = chance.choice(["", "é", "Hi! ", "A longer text. "]) * chance.randrange(30)
+        content: Any = text if chance.random() < 0.8 else [{"type": "text", "text": text}]
+        return {"role": ("user", "assistant")[at % 2], "content": content}
+
+    def said() -> Any:
+        messages = [message(at) for at in range(chance.randrange(1, 6))]
+        messages[0]["content"] = "?"
+        return chance.choice([messages, messages, {"messages": messages}, {"messages": messages, "id": 1}, "a text"])
+
+    several = [said() for _ in range(500)]
+    assert builder.build_all(several, threads=threads) == [builder.build(one) for one in several]
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_garbage_is_collected_as_before(builder: PromptBuilder, is_enabled: bool) -> None:
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        builder.build_all([HI])
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 @pytest.mark.parametrize("threads", [1, 2, None])
