@@ -27,13 +27,14 @@ use crate::server::{
 };
 use crate::stop::{Stop, before_first};
 use crate::tokenizer::TokenId;
-use crate::turns::{Turns, without_thoughts};
+use crate::turns::{Turns, UnfinishedThoughts, without_thoughts};
 
 /// The answers by row and turn. All are kept in memory.
 #[derive(Debug)]
 pub struct ModelAnswers {
     by_turn: HashMap<(Asker, usize), Given>,
     strip_thoughts: bool,
+    unfinished: UnfinishedThoughts,
     /// A hash of the file's answers.
     digest: String,
 }
@@ -193,18 +194,21 @@ impl ModelAnswers {
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is not an answer, a turn that is
     /// answered twice.
     pub fn read(input: Input, run_id: Option<&str>, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
-        let mut by_turn = HashMap::new();
+        let (mut by_turn, mut unfinished) = (HashMap::new(), UnfinishedThoughts::default());
         let digest = each_answer(input, run_id, max_line_bytes, |asker, answer| {
             let no_turn = || ErrorKind::Invalid("an answer to a turn must have the turn's number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
+            if strip_thoughts {
+                unfinished.see(answer.text.as_deref().unwrap_or_default(), &id);
+            }
             let given = Given { answer, number: by_turn.len(), is_used: AtomicBool::new(false) };
             match by_turn.insert((asker, turn), given) {
                 Some(_) => Err(twice(&format!("turn {turn} of id {id}"))),
                 None => Ok(()),
             }
         })?;
-        Ok(Self { by_turn, strip_thoughts, digest })
+        Ok(Self { by_turn, strip_thoughts, unfinished, digest })
     }
 
     /// Whether there is an answer to a turn of the row with this id, as JSON.
@@ -237,6 +241,11 @@ impl ModelAnswers {
         let (((id, _), turn), _) = unused.clone().min_by_key(|(_, given)| given.number)?;
         let turn = format!("turn of these rows, the first one to turn {turn} of id {id}");
         Some(of_no(&turn, unused.count()))
+    }
+
+    /// A note about answers of which nothing is left without their thoughts. Of answers without a text nothing is known.
+    pub fn unfinished_thoughts(&self) -> Option<Warning> {
+        self.unfinished.warning()
     }
 
     /// Answers the turn of a row that is generated next, if there is an answer to it.

@@ -83,6 +83,7 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let done = done(code, build.form(), &totals.written);
     if !args.quiet {
         say_totals(&totals, &of_rows, has_input);
+        say::notes(build.unfinished_thoughts());
         // Of rows that were not read, answers may be there.
         say::notes(build.unused_answers().filter(|_| args.input.limit.is_none()));
         let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));

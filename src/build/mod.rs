@@ -168,6 +168,11 @@ impl Build {
         self.answers.as_deref()?.unused()
     }
 
+    /// A note about answers of which nothing is left without their thoughts.
+    pub fn unfinished_thoughts(&self) -> Option<Warning> {
+        self.answers.as_deref()?.unfinished_thoughts()
+    }
+
     /// Earlier turns of rows contain these answers.
     #[must_use]
     pub fn with_answers(mut self, answers: ModelAnswers) -> Self {

@@ -10,7 +10,7 @@ use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey}
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::input::Input;
 use crate::prepared::DatasetOptions;
-use crate::turns::without_thoughts;
+use crate::turns::{UnfinishedThoughts, without_thoughts};
 
 /// The models' answers to the rows. All are kept in memory.
 #[derive(Debug)]
@@ -36,6 +36,7 @@ struct Model {
     first: Option<String>,
     /// How many turns the longest dialogue has.
     turns: usize,
+    unfinished: UnfinishedThoughts,
 }
 
 /// A model's answers to a row, by turn. An answer without a turn is the only one.
@@ -161,6 +162,7 @@ impl Judged {
                 }
             }
             notes.extend(model.unused(found));
+            notes.extend(model.unfinished.warning().map(|note| note.at(Place::file(&model.name))));
         }
         Ok(notes)
     }
@@ -179,11 +181,15 @@ impl Model {
             requests: HashMap::new(),
             first: None,
             turns: 0,
+            unfinished: UnfinishedThoughts::default(),
         };
         model.digest = each_answer(Input::open(path)?, run_id, longest, |asker, answer| {
             model.first.get_or_insert_with(|| asker.0.clone());
             if let Some(id) = &answer.request_id {
                 model.requests.insert(id.clone(), (asker.clone(), answer.turn));
+            }
+            if strip_thoughts {
+                model.unfinished.see(answer.text.as_deref().unwrap_or_default(), &asker.0);
             }
             let line = model.rows.len();
             let answers =

@@ -5,18 +5,7 @@ use crate::conversation::{Content, ContentPart};
 use crate::error::Result;
 use crate::stop::Stop;
 use crate::tokenizer::{TokenId, Tokenizer};
-
-/// The end of a model's thoughts.
-const END_OF_THOUGHTS: &str = "</think>";
-
-/// A model's text after its thoughts, if it had any: nothing if it begins to think and does not end.
-pub(crate) fn without_thoughts(text: &str) -> &str {
-    match text.rsplit_once(END_OF_THOUGHTS) {
-        Some((_, said)) => said.trim_start_matches('\n'),
-        None if text.trim_start().starts_with("<think>") => "",
-        None => text,
-    }
-}
+use crate::turns::thoughts::{END_OF_THOUGHTS, without_thoughts};
 
 /// What becomes of reserved tokens in an answer if the template works on text.
 #[derive(Clone, Copy)]

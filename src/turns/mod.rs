@@ -18,6 +18,7 @@ mod dialogue;
 mod dialogue_state;
 mod prefix_break;
 mod seen;
+mod thoughts;
 
 use crate::assemble::TokenizedPrompt;
 use crate::builder::PromptBuilder;
@@ -27,11 +28,11 @@ use crate::error::Result;
 use crate::stop::Stop;
 use crate::tokenizer::TokenId;
 use answer::ReservedTokens;
-pub(crate) use answer::without_thoughts;
 pub use dialogue::{Dialogue, DialoguePrompt};
 pub use dialogue_state::DialogueState;
 pub use prefix_break::PrefixBreak;
 use seen::{Answer, Seen};
+pub(crate) use thoughts::{UnfinishedThoughts, without_thoughts};
 
 /// Returns the prompts of a dataset's dialogue, one turn after the other, and takes the model's answers. Use
 /// [`Dialogue`] if messages arrive later.
