@@ -8,17 +8,13 @@ use rand_mt::Mt64;
 
 use crate::harness::{Tests, tests};
 use crate::program::{metatok, output, stderr};
-use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
-    let mut tests = tests![
-        a_killed_build_is_built_again,
-        #[cfg(not(feature = "candle"))]
-        without_an_engine_nothing_runs,
-    ];
     #[cfg(feature = "candle")]
-    tests.extend(with_an_engine::tests());
-    tests
+    let with_or_without = with_an_engine::tests();
+    #[cfg(not(feature = "candle"))]
+    let with_or_without = tests![without_an_engine_nothing_runs];
+    with_or_without.into_iter().chain(tests![a_killed_build_is_built_again]).collect()
 }
 
 fn read(folder: &Path, name: &str) -> Option<Vec<u8>> {
@@ -75,6 +71,7 @@ mod with_an_engine {
     use std::io::Write;
 
     use crate::program::line_by_line;
+    use crate::root::root;
     use metatok::engine::{Engine, Request};
     use metatok::{PromptBuilder, TokenId};
     use serde_json::Value;

@@ -19,6 +19,7 @@ pub(crate) fn tests() -> Tests {
         more_files_than_can_be_open_at_once,
         a_line_is_answered_before_the_next_is_written,
         a_signal_leaves_nothing_behind,
+        #[cfg(feature = "candle")]
         two_runs_do_not_share_a_journal,
         a_full_disk_is_an_error_everywhere,
         an_option_that_says_nothing_is_refused,
