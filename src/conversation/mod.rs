@@ -100,6 +100,9 @@ impl Conversation {
     /// let list = Conversation::List(vec![Item::Text("a".into())]);
     /// let joined = list.join(Conversation::Text("b".into()))?;
     /// assert_eq!(joined, Conversation::List(vec![Item::Text("a".into()), Item::Text("b".into())]));
+    /// // With a text, a prompt list stays one, even if it is empty.
+    /// let joined = Conversation::List(Vec::new()).join(Conversation::Text("b".into()))?;
+    /// assert_eq!(joined, Conversation::List(vec![Item::Text("b".into())]));
     /// # Ok::<(), metatok::Error>(())
     /// ```
     ///
@@ -108,7 +111,7 @@ impl Conversation {
     pub fn join(self, other: Self) -> Result<Self> {
         match (self, other) {
             (one, other) if other.is_empty() && !matches!((&one, &other), (Self::Text(_), Self::List(_))) => Ok(one),
-            (one, other) if one.is_empty() => Ok(other),
+            (one, other) if one.is_empty() && !matches!((&one, &other), (Self::List(_), Self::Text(_))) => Ok(other),
             (Self::Text(one), Self::Text(other)) => Ok(Self::Text(one + &other)),
             (Self::Messages(mut one), Self::Messages(other)) => {
                 one.extend(other);

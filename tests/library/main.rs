@@ -42,6 +42,7 @@ mod own_renderer;
 #[cfg(feature = "candle")]
 mod progress;
 mod packages;
+mod recorded_ids;
 mod requests;
 mod schema;
 mod servers;
@@ -86,6 +87,7 @@ fn main() -> std::process::ExitCode {
         own_renderer::tests(),
         #[cfg(feature = "candle")]
         progress::tests(),
+        recorded_ids::tests(),
         requests::tests(),
         servers::tests(),
         structure::tests(),

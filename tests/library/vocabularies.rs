@@ -112,7 +112,12 @@ fn the_config_decides_what_is_added() {
     let chatglm = with_config(r#"{"tokenizer_class": "ChatGLMTokenizer"}"#);
     let first = with_config("{}").vocab_size() as u32;
     assert_eq!(chatglm.special_tokens_around(), (&[first + 1, first + 3][..], &[][..]));
-    assert_eq!((ids(&chatglm, "<|user|>"), ids(&chatglm, "red")), (vec![first + 6], with_space));
+    assert_eq!((ids(&chatglm, "<|user|>"), ids(&chatglm, "red")), (vec![first + 6], with_space.clone()));
+    // A tokenizer in Python takes its tokens out of the text before a space is put in front.
+    let in_python = with_config(
+        r#"{"auto_map": {"AutoTokenizer": ["own.Tokenizer", null]}, "added_tokens_decoder": {"1000": {"content": "<|user|>", "normalized": true}}}"#,
+    );
+    assert_eq!(ids(&in_python, "red<|user|>red"), [&with_space[..], &[1000], &with_space].concat());
     let added = [("added_tokens.json", r#"{"<|im_start|>": 1000}"#)];
     let with_added = with_files("sentencepiece-bpe", "tokenizer.model", &added);
     assert_eq!(ids(&with_added, "<|im_start|>"), [1000]);
