@@ -179,10 +179,14 @@ pub(crate) fn row_template(config: Option<&Py>) -> metatok::Result<Option<Box<dy
     }
     let template = config.get("template").map_or(Py::Null, plain);
     if config.get("type").and_then(Py::as_text) == Some("MultiTurnPromptTemplate") {
-        return Ok(Some(TurnTemplate::new(&template)?.into()));
+        let mut template = TurnTemplate::new(&template)?;
+        template.ice_token = token("ice_token").map(str::to_owned);
+        return Ok(Some(template.into()));
     }
     if config.get("type").and_then(Py::as_text) == Some("MMPromptTemplate") {
-        return Ok(Some(MultimodalTemplate::new(&template)?.into()));
+        let mut template = MultimodalTemplate::new(&template)?;
+        template.ice_token = token("ice_token").map(str::to_owned);
+        return Ok(Some(template.into()));
     }
     let mut template = PromptTemplate::new(&template, token("ice_token"), token("sep_token"))?;
     if let Some(Py::Dict(map)) = config.get("column_token_map") {

@@ -165,10 +165,18 @@ impl Task {
         match (self.prompt_template.as_deref(), self.ice_template.as_deref()) {
             (Some(template), Some(_)) => match (template.example_support(), template.ice_token()) {
                 (ExampleSupport::Own(why), _) => Err(template_error(why)),
+                // As AISBench; with a token, the examples are what cannot be placed.
+                (ExampleSupport::None, None) => Err(template_error(&format!(
+                    "{} has no place for the examples of ice_template; remove ice_template",
+                    template.describe()
+                ))),
                 (_, None) => Err(lacks("prompt_template")),
                 (_, Some(_)) => Ok(template),
             },
             (Some(template), None) => Ok(template),
+            (None, Some(template)) if template.example_support() == ExampleSupport::None => {
+                Err(no_ice_template(template.describe()))
+            }
             (None, Some(template)) if template.ice_token().is_none() => Err(lacks("ice_template")),
             (None, Some(template)) => Ok(template),
             (None, None) => Err(template_error("there is neither a prompt_template nor an ice_template")),

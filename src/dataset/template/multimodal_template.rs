@@ -27,6 +27,9 @@ pub struct MultimodalTemplate {
     /// Whether a fragment that is already a URL replaces the pattern's whole URL. AISBench writes it into the pattern,
     /// so `file://` is there twice.
     pub keep_urls: bool,
+    /// What would mark the place of the examples. It has no place for them, but AISBench asks for the mark beside an
+    /// `ice_template`, and then leaves the examples out.
+    pub ice_token: Option<String>,
     /// How many bytes the texts of a prompt may have after they are filled.
     pub max_row_bytes: usize,
 }
@@ -56,6 +59,7 @@ impl MultimodalTemplate {
             content: "content".into(),
             all_columns: false,
             keep_urls: false,
+            ice_token: None,
             max_row_bytes: MAX_ROW_BYTES,
         })
     }
@@ -168,6 +172,10 @@ impl RowTemplate for MultimodalTemplate {
         self.prompt(input.row, input.compat)
     }
 
+    fn ice_token(&self) -> Option<&str> {
+        self.ice_token.as_deref()
+    }
+
     fn fields(&self) -> Vec<TemplateField> {
         let mut found = self.fields_of(|item| matches!(item, Item::Text(_)));
         if self.all_columns {
@@ -231,6 +239,7 @@ pub(super) const KIND: TemplateKind = TemplateKind {
         read.content = keys.text("content_column").unwrap_or(read.content);
         read.all_columns = keys.flag("all_columns").unwrap_or_default();
         read.keep_urls = keys.flag("keep_urls").unwrap_or_default();
+        read.ice_token = keys.text("ice_token");
         Ok(read.into())
     },
 };

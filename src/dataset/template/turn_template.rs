@@ -21,6 +21,9 @@ pub struct TurnTemplate {
     pub answer: String,
     /// How fields are filled: with successive substitution, an answer's field in a question is filled too.
     pub substitution: Substitution,
+    /// What would mark the place of the examples. It has no place for them, but AISBench asks for the mark beside an
+    /// `ice_template`, and then leaves the examples out.
+    pub ice_token: Option<String>,
     /// How many bytes the texts of a prompt may have after they are filled.
     pub max_row_bytes: usize,
 }
@@ -41,6 +44,7 @@ impl TurnTemplate {
             question: "question".into(),
             answer: "answer".into(),
             substitution: Substitution::default(),
+            ice_token: None,
             max_row_bytes: MAX_ROW_BYTES,
         })
     }
@@ -74,6 +78,10 @@ impl RowTemplate for TurnTemplate {
 
     fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation> {
         self.prompt(input.row)
+    }
+
+    fn ice_token(&self) -> Option<&str> {
+        self.ice_token.as_deref()
     }
 
     fn turn_columns(&self) -> Option<[&str; 2]> {
@@ -114,6 +122,7 @@ pub(super) const KIND: TemplateKind = TemplateKind {
     read: |template, mut keys| {
         let mut read = TurnTemplate::new(template)?;
         read.substitution = keys.substitution;
+        read.ice_token = keys.text("ice_token");
         read.question = keys.text("question_column").unwrap_or(read.question);
         read.answer = keys.text("answer_column").unwrap_or(read.answer);
         Ok(read.into())
