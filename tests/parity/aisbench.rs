@@ -4,7 +4,7 @@ use metatok::dataset::rows::arrow_rows;
 use metatok::dataset::template::PromptTemplate;
 use metatok::dataset::{Task, Value as Py};
 use metatok::render::ApiTemplate;
-use metatok::{Conversation, Row};
+use metatok::{Conversation, Mode, Row};
 use serde_json::{Value, json};
 
 use crate::dataset::{called, inserted, matches, none, plain, row, row_template, rows, task};
@@ -38,6 +38,11 @@ impl Parser {
         if is_chat { Self::Turns } else { Self::Text }
     }
 
+    /// Whether a class of models has a meta template of its own.
+    pub(crate) fn has_own_meta(class: &str) -> bool {
+        ["Chat", "QwenVL", "Offline"].iter().any(|chat| class.contains(chat))
+    }
+
     /// The meta template, or what classes for chats have without one.
     pub(crate) fn meta(meta: &Value) -> Value {
         if !api::is_none(meta) {
@@ -63,7 +68,7 @@ impl Parser {
         if self == Self::Text {
             return replayer.parsed(&json!({ "meta": meta }), &as_recorded, mode);
         }
-        if api::is_none(meta) && !["Chat", "QwenVL", "Offline"].iter().any(|chat| class.contains(chat)) {
+        if api::is_none(meta) && !Self::has_own_meta(class) {
             // Text, or else the parts of all messages one after the other.
             let text = replayer.parsed(&json!({ "meta": meta }), &as_recorded, mode)?;
             return Ok(if text == "" { parts(prompt).map_or(text, Value::Array) } else { text });
@@ -79,6 +84,11 @@ fn chat_template(meta: &Value) -> metatok::Result<ApiTemplate> {
         (roles.needs_prompts, roles.compat) = (true, true);
     }
     Ok(template)
+}
+
+/// The messages that a class for chats sends.
+pub(crate) fn messages(meta: &Value, prompt: &Conversation) -> metatok::Result<Value> {
+    Ok(json!(chat_template(meta)?.prompt(prompt, Mode::Generate)?.turn_messages()))
 }
 
 /// Parts beside a prompt are recorded, and nothing ever reads them.
@@ -117,7 +127,6 @@ pub(crate) fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
         Err(error) => return same_error(replayer, case, expected, &error),
     };
     let class = case["model"]["type"].as_str().unwrap_or_default();
-    let pipeline = Pipeline { replayer, case, task: &task, train: &train, class };
     let mut excepted = None;
     for (i, row) in test.iter().enumerate() {
         let Some(expected) = expected["rows"].get(i) else { continue };
@@ -125,7 +134,7 @@ pub(crate) fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
             Ok(ids) => ids,
             Err(error) => return same_error(replayer, case, expected, &error),
         };
-        match pipeline.row(row, &ids, expected) {
+        match (Pipeline { replayer, case, task: &task, train: &train, class, ids, index: i }).row(row, expected) {
             Outcome::Passed => {}
             Outcome::Excepted(rule) => excepted = Some(rule),
             other => return other,
@@ -160,20 +169,24 @@ struct Pipeline<'a> {
     task: &'a Task,
     train: &'a [Row],
     class: &'a str,
+    /// The examples of the row.
+    ids: Vec<i64>,
+    /// The number of the row.
+    index: usize,
 }
 
 impl Pipeline<'_> {
-    fn row(&self, row: &Row, ids: &[i64], expected: &Value) -> Outcome {
+    fn row(&self, row: &Row, expected: &Value) -> Outcome {
         let error = expected.get("error");
-        let examples = match self.task.examples(ids, self.train) {
+        let examples = match self.task.examples(&self.ids, self.train) {
             Ok(examples) => examples,
             Err(_) if error.is_some() => return Outcome::Passed,
-            Err(error) => return self.differs(Err(error), expected),
+            Err(error) => return self.differs(Err(error), &expected["prompt"], expected),
         };
         if let Some(recorded) = expected.get("ice") {
             let found = Ok(json!(examples));
             if !same(&found, recorded) {
-                return self.differs(found, recorded);
+                return self.differs(found, &expected["prompt"], recorded);
             }
         }
         if let Some(prompts) = expected["prompts"].as_array() {
@@ -193,10 +206,9 @@ impl Pipeline<'_> {
             self.class == "VLLMCustomAPIChat" && self.case["model"]["generation_kwargs"].get("messages").is_none();
         let messages = expected["requests"][0]["body"].get("messages").filter(|_| is_own);
         if let (Ok(prompt), Some(messages)) = (&prompt, messages) {
-            let sent = chat_template(&self.case["model"]["meta_template"])
-                .and_then(|template| Ok(json!(template.prompt(prompt, metatok::Mode::Generate)?.turn_messages())));
+            let sent = self::messages(&self.case["model"]["meta_template"], prompt);
             if !same(&sent, messages) {
-                return self.differs(sent, messages);
+                return self.differs(sent, &expected["prompt"], messages);
             }
         }
         self.compare(prompt, &expected["prompt"], expected.get("parsed"), error, "gen")
@@ -214,34 +226,35 @@ impl Pipeline<'_> {
         let prompt = match prompt {
             Ok(prompt) => prompt,
             Err(_) if stage.is_some() => return Outcome::Passed,
-            Err(error) => return self.differs(Err(error), recorded),
+            Err(error) => return self.differs(Err(error), recorded, recorded),
         };
         if !recorded.is_null() {
             let found = Ok(json!(prompt));
             if !same(&found, &without_hidden_parts(recorded)) {
-                return self.differs(found, recorded);
+                return self.differs(found, recorded, recorded);
             }
         }
         let meta = &self.case["model"]["meta_template"];
         let found = Parser::of(self.class).parse(self.replayer, meta, self.class, &prompt, mode);
         match (parsed, stage, &found) {
             (None, Some("meta" | "prompt"), Err(_)) | (None, None, _) => Outcome::Passed,
-            (None, Some(_), _) => {
-                let mut job = job(self.case);
-                (job["meta"], job["prompt"]) = (Parser::meta(meta), json!({ "$pl": recorded }));
-                match self.replayer.excepted(&job, &as_python(&json!({ "error": error }))) {
-                    Some(rule) => Outcome::Excepted(rule),
-                    None => Outcome::Failed(show(&found, &json!("an error at the meta template"))),
-                }
-            }
+            (None, Some(_), _) => self.differs(found, recorded, &json!({ "error": error })),
             (Some(parsed), ..) if same(&found, &without_extra(parsed)) => Outcome::Passed,
-            (Some(parsed), ..) => self.differs(found, parsed),
+            (Some(parsed), ..) => self.differs(found, recorded, parsed),
         }
     }
 
-    fn differs(&self, found: metatok::Result<Value>, recorded: &Value) -> Outcome {
+    /// Not what is recorded, of this prompt.
+    fn differs(&self, found: metatok::Result<Value>, prompt: &Value, recorded: &Value) -> Outcome {
         let mut job = job(self.case);
-        job["class"] = self.class.into();
+        if Parser::has_own_meta(self.class) {
+            job["meta"] = Parser::meta(&job["meta"]);
+        }
+        job["prompt"] = if prompt.is_array() { json!({ "$pl": prompt }) } else { prompt.clone() };
+        job["refused"] = found.is_err().into();
+        job["rows"] = json!([self.case["test"][self.index]]);
+        let example = |id: &i64| self.case["train"].get(usize::try_from(*id).ok()?).cloned();
+        job["examples"] = self.ids.iter().filter_map(example).collect();
         match self.replayer.excepted(&job, &as_python(recorded)) {
             Some(rule) => Outcome::Excepted(rule),
             None => Outcome::Failed(show(&found, recorded)),
@@ -367,7 +380,7 @@ fn parse(replayer: &Replayer, case: &Value) -> Outcome {
     if same(&found, &without_extra(recorded)) {
         return Outcome::Passed;
     }
-    let job = json!({ "meta": meta, "prompt": prompt, "parser": case["parser"] });
+    let job = json!({ "meta": meta, "prompt": prompt, "parser": case["parser"], "refused": found.is_err() });
     match replayer.excepted(&job, &as_python(recorded)) {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(format!("{} {meta} {prompt}: {}", case["parser"], show(&found, recorded))),

@@ -78,7 +78,7 @@ pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
             _ => inputs.iter().map(messages).collect::<metatok::Result<Value>>(),
         };
         if !matches(&found, expected) {
-            match replayer.excepted(&json!({ "prompt": inputs[0] }), expected) {
+            match replayer.excepted(&json!({ "op": job["op"], "prompt": inputs[0] }), expected) {
                 Some(rule) => excepted = Some(rule),
                 None => return Outcome::Failed(format!("{key}: {}", show(&found, expected))),
             }

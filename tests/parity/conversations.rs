@@ -99,9 +99,16 @@ fn prompt(replayer: &Replayer, case: &Value) -> Outcome {
     if is_equal {
         return Outcome::Passed;
     }
-    let style = template(replayer, case).map(|template| json!(template.sep_style)).unwrap_or_default();
-    let job = json!({ "sep_style": style, "messages": case["messages"] });
-    match replayer.excepted(&job, expected) {
+    let mut job = json!({ "messages": case["messages"] });
+    if let Ok(template) = template(replayer, case) {
+        (job["sep_style"], job["sep"]) = (json!(template.sep_style), json!(template.sep));
+        job["roles"] = json!(template.roles);
+    }
+    let recorded = match expected.get("error") {
+        Some(error) => json!({ "$error": error }),
+        None => expected.clone(),
+    };
+    match replayer.excepted(&job, &recorded) {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(crate::show(&found, expected)),
     }

@@ -1,7 +1,8 @@
 //! Replays recorded behaviour of the reference systems and prints a line per file: `NAME passed/total`.
 //!
 //! Reads every `*.jsonl.gz` below `$METATOK_PARITY` (default `../shared/parity`) with the tokenizers
-//! below `$METATOK_TOKENIZERS` (default `../shared/tokenizers`), through the public API only. What a
+//! below `$METATOK_TOKENIZERS` (default `../shared/tokenizers`), through the public API only; then the `*.jsonl` in
+//! `cases/`, recorded in the same way, of what no case of those corpora shows. What a
 //! case may differ in on purpose stands in `parity_exceptions.toml`, as rules on what the case holds, and how many cases must
 //! be replayed in `parity_floors.toml`.
 #![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
@@ -9,7 +10,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,13 +43,17 @@ fn replay() {
     let Some(folder) = recordings() else { return };
     let mut replayer = Replayer::new();
     let (mut replayed, mut failed) = (BTreeMap::new(), 0);
-    for path in files(&folder) {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().trim_end_matches(".jsonl.gz");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parity/cases");
+    for path in files(&folder, ".jsonl.gz").into_iter().chain(files(&own, ".jsonl")) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = name.trim_end_matches(".gz").trim_end_matches(".jsonl");
         let mut counts = Counts::default();
         replayer.enter(path.parent().unwrap_or(Path::new("")));
         for line in lines(&path) {
             let case: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            counts.add(&case, replayer.replay(&case, &line), name);
+            // An assertion that fails is the outcome of its case, and the others are still replayed.
+            let outcome = catch_unwind(AssertUnwindSafe(|| replayer.replay(&case, &line)));
+            counts.add(&case, outcome.unwrap_or_else(|_| Outcome::Failed("panicked, as said above".into())), name);
         }
         counts.print(name);
         replayed.insert(floors::corpus(&folder, &path), counts.replayed());
@@ -253,7 +259,9 @@ impl Replayer {
             if dataset::matches(&found, &expected) {
                 continue;
             }
-            match self.excepted(job, &expected) {
+            let mut job = job.clone();
+            job["refused"] = found.is_err().into();
+            match self.excepted(&job, &expected) {
                 Some(rule) => excepted = Some(rule),
                 None => return Outcome::Failed(format!("{key}: {}", show(&found, &expected))),
             }
@@ -324,13 +332,13 @@ fn folder(variable: &str, default: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(default), PathBuf::from)
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
         let path = entry.expect("the folder can be listed").path();
         if path.is_dir() {
-            files.extend(self::files(&path));
-        } else if path.to_string_lossy().ends_with(".jsonl.gz") {
+            files.extend(self::files(&path, ending));
+        } else if path.to_string_lossy().ends_with(ending) {
             files.push(path);
         }
     }
@@ -341,9 +349,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Lines end at "\n" only: the strings hold every other separator there is.
 fn lines(path: &Path) -> impl Iterator<Item = String> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let reader = BufReader::new(MultiGzDecoder::new(file));
-    reader
+    let reader: Box<dyn Read> = if path.extension().is_some_and(|end| end == "gz") {
+        Box::new(MultiGzDecoder::new(file))
+    } else {
+        Box::new(file)
+    };
+    BufReader::new(reader)
         .split(b'\n')
-        .map(|line| String::from_utf8(line.expect("the file is gzip")).expect("the file is UTF-8"))
+        .map(|line| String::from_utf8(line.expect("the file can be read")).expect("the file is UTF-8"))
         .filter(|line| !line.trim().is_empty())
 }

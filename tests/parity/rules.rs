@@ -21,8 +21,17 @@ pub(crate) struct Rule {
     prompt: Option<PromptCondition>,
     /// Something in a dataset's template is so.
     template: Option<TemplateCondition>,
+    /// metatok gives an error.
+    #[serde(default)]
+    refused: bool,
+    /// The case is one of OpenCompass's, of this kind.
+    op: Option<String>,
     /// The conversation has images, and one of these styles.
     images_in: Option<Vec<String>>,
+    /// Something in a message of the conversation is so.
+    message: Option<MessageCondition>,
+    /// The conversation template has no `sep`, and one of these styles.
+    no_sep_in: Option<Vec<String>>,
     /// UltraFeedback's script is this one, and the model's name has this in it.
     script: Option<(String, String)>,
     /// This is so in a case about where output ends.
@@ -46,6 +55,8 @@ enum RecordedCondition {
     CharactersAmongParts,
     /// A list of sections' names.
     SectionNames,
+    /// No exception.
+    Value,
 }
 
 #[derive(Deserialize)]
@@ -63,8 +74,10 @@ enum TemplateCondition {
     SendsNothing,
     /// A part of the dialogue has a string of its own.
     HasText,
-    /// A row lacks the answers, or has one string for a list.
+    /// A template of several turns has a row without answers, or with a string or a dict for a list.
     TurnsAreNoLists,
+    /// A row's limit of the answer's length is a string.
+    LimitIsText,
     /// A string of the template itself has the word "prompt_mm" in it.
     NamesPromptMm,
 }
@@ -84,6 +97,8 @@ enum MetaCondition {
     HasApiRole,
     /// A `generate` is neither true nor false.
     GenerateIsNoBool,
+    /// The round has no roles.
+    RoundIsEmpty,
 }
 
 #[derive(Deserialize)]
@@ -107,6 +122,55 @@ enum PromptCondition {
     HasParts,
     /// A chat without a message.
     EmptyChat,
+    /// A section begins and never ends.
+    SectionLeftOpen,
+    /// A section begins in a round that has messages.
+    SectionInRound,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum MessageCondition {
+    /// A pair of text and images has no image.
+    PairWithoutImages,
+    /// A pair of text and images has no text.
+    PairWithoutText,
+    /// It has the label "user" or "assistant", which is none of the template's.
+    LabelNamesRole,
+}
+
+/// Where sections of a prompt list do not close.
+#[derive(Default)]
+struct Nesting {
+    left_open: bool,
+    in_round: bool,
+}
+
+impl Nesting {
+    fn of(items: &[Value]) -> Self {
+        let (mut nesting, mut open, mut has_said) = (Self::default(), Vec::new(), false);
+        for item in items {
+            let section = &item["section"];
+            match item["pos"].as_str() {
+                Some("begin") => {
+                    let is_round = |section: &&Value| *section == "round" || *section == "ice";
+                    nesting.in_round |= has_said && open.last().is_some_and(is_round);
+                    open.push(section);
+                    has_said = false;
+                }
+                Some(_) => {
+                    // The section `end` may be opened by a closing marker.
+                    if open.pop().is_none() && section == "end" {
+                        open.push(section);
+                    }
+                    has_said = false;
+                }
+                None => has_said |= item.get("role").is_some(),
+            }
+        }
+        nesting.left_open = !open.is_empty();
+        nesting
+    }
 }
 
 impl Rule {
@@ -130,6 +194,7 @@ impl Rule {
             Some(RecordedCondition::ListOpensWithText) => {
                 [&expected["$pl"][0], &expected[0]].iter().any(|first| first.is_string() || first.is_array())
             }
+            Some(RecordedCondition::Value) => error.is_none(),
             Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
             Some(RecordedCondition::SectionNames) => {
                 let is_section = |name: &Value| ["begin", "round", "end"].iter().any(|section| name == section);
@@ -148,10 +213,16 @@ impl Rule {
             Some(MetaCondition::BeginIsText) => {
                 meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()) || meta["begin"].is_array()
             }
+            Some(MetaCondition::RoundIsEmpty) => meta["round"].as_array().is_some_and(Vec::is_empty),
             Some(MetaCondition::BeginIsDict) => meta["begin"].is_object(),
             Some(MetaCondition::GenerateIsNoBool) => {
                 roles.into_iter().any(|role| role.get("generate").is_some_and(|generate| !generate.is_boolean()))
             }
+        };
+        // Of a prompt, or of each in a batch.
+        let nestings = || {
+            let batch = job["prompt"].as_array().into_iter().flatten().chain([&job["prompt"]]);
+            batch.filter_map(|prompt| prompt["$pl"].as_array()).map(|items| Nesting::of(items))
         };
         let prompt_fits = match &self.prompt {
             None => true,
@@ -173,7 +244,11 @@ impl Rule {
                 let reserved = meta["reserved_roles"].as_array().into_iter().flatten();
                 let reserved: Vec<&Value> = reserved.map(|role| &role["role"]).collect();
                 let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
-                items.into_iter().any(|item| item.get("fallback_role").is_some() && reserved.contains(&&item["role"]))
+                // The parser that gives text does not lose it.
+                !expected.is_string()
+                    && items
+                        .into_iter()
+                        .any(|item| item.get("fallback_role").is_some() && reserved.contains(&&item["role"]))
             }
             Some(PromptCondition::TextLikeMarker) => {
                 let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
@@ -184,6 +259,8 @@ impl Rule {
             Some(PromptCondition::HasParts) => {
                 job["prompt"]["$pl"].as_array().into_iter().flatten().any(|item| item.get("prompt_mm").is_some())
             }
+            Some(PromptCondition::SectionLeftOpen) => nestings().any(|nesting| nesting.left_open),
+            Some(PromptCondition::SectionInRound) => nestings().any(|nesting| nesting.in_round),
             Some(PromptCondition::EmptyChat) => job["chat"].as_array().is_some_and(Vec::is_empty),
             Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
             Some(PromptCondition::EndOpenedByClosing) => {
@@ -193,6 +270,7 @@ impl Rule {
             }
         };
         let templates = [&job["prompt_template"], &job["ice_template"], &job["kwargs"]];
+        let rows = |key: &str| job[key].as_array().into_iter().flatten();
         let template_fits = match &self.template {
             None => true,
             Some(TemplateCondition::IsDialogue) => templates.iter().any(|config| {
@@ -219,15 +297,19 @@ impl Rule {
                     part.is_string() || part.as_array().is_some_and(|items| items.iter().any(Value::is_string))
                 })
             }
-            Some(TemplateCondition::TurnsAreNoLists) => job["rows"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .any(|row| row.get("answer").is_none() || row["question"].is_string() || row["answer"].is_string()),
-            Some(TemplateCondition::HasPythonName) => {
-                let rows = [&job["args"]["entry"], &job["kwargs"]];
-                rows.iter().any(|row| row.get("input_str").is_some() || row.get("self").is_some())
+            Some(TemplateCondition::TurnsAreNoLists) => {
+                let is_no_list = |turns: &Value| turns.is_string() || turns.is_object();
+                job["prompt_template"]["type"] == "MultiTurnPromptTemplate"
+                    && rows("rows").any(|row| {
+                        row.get("answer").is_none() || is_no_list(&row["question"]) || is_no_list(&row["answer"])
+                    })
             }
+            Some(TemplateCondition::LimitIsText) => rows("rows").any(|row| row["max_out_len"].is_string()),
+            Some(TemplateCondition::HasPythonName) => [&job["args"]["entry"], &job["kwargs"]]
+                .into_iter()
+                .chain(rows("rows"))
+                .chain(rows("examples"))
+                .any(|row| row.get("input_str").is_some() || row.get("self").is_some()),
         };
         let wrapper_fits = match &self.cuts_text_by {
             None => true,
@@ -244,6 +326,23 @@ impl Rule {
             None => true,
             Some(styles) => styles.iter().any(|style| job["sep_style"] == **style) && has_images(),
         };
+        let mut messages = job["messages"].as_array().into_iter().flatten();
+        let message_fits = match &self.message {
+            None => true,
+            Some(MessageCondition::PairWithoutImages) => messages.any(|message| message["images"] == 0),
+            Some(MessageCondition::PairWithoutText) => {
+                messages.any(|message| message["images"].is_number() && message["content"].is_null())
+            }
+            Some(MessageCondition::LabelNamesRole) => messages.any(|message| {
+                let label = &message["label"];
+                let is_own = job["roles"].as_array().is_some_and(|labels| labels.contains(label));
+                (label == "user" || label == "assistant") && !is_own
+            }),
+        };
+        let sep_fits = match &self.no_sep_in {
+            None => true,
+            Some(styles) => job["sep"].is_null() && styles.iter().any(|style| job["sep_style"] == **style),
+        };
         let script_fits = match &self.script {
             None => true,
             Some((script, model)) => {
@@ -255,8 +354,14 @@ impl Rule {
             None => true,
             Some(fact) => job["stop"].as_array().into_iter().flatten().any(|known| known == fact.as_str()),
         };
+        let op_fits = self.op.as_ref().is_none_or(|op| job["op"] == **op);
+        let refused_fits = !self.refused || job["refused"] == true;
         stop_fits
+            && op_fits
+            && refused_fits
             && images_fit
+            && message_fits
+            && sep_fits
             && script_fits
             && wrapper_fits
             && error_fits

@@ -173,7 +173,8 @@ fn judge(replayer: &Replayer, case: &Value) -> Compared {
     }
     let mut turn = turn.trim_matches(is_python_space).to_owned();
     if template.name == "xgen" {
-        turn = turn.strip_prefix("Assistant:").map(|rest| rest.trim().to_owned()).unwrap_or(turn);
+        turn =
+            turn.strip_prefix("Assistant:").map(|rest| rest.trim_matches(is_python_space).to_owned()).unwrap_or(turn);
     }
     let starts = stops.iter().any(|stop| !stop.is_empty() && whole.starts_with(stop.as_str()));
     compare(&json!(turn), &case["expect"]["turn"], &[("a stop string at the start", starts)])
@@ -181,7 +182,7 @@ fn judge(replayer: &Replayer, case: &Value) -> Compared {
 
 fn ultrafeedback(case: &Value) -> Compared {
     let model = case["model_type"].as_str().unwrap_or_default();
-    let template = ConversationTemplate::of_ultrafeedback_model(model).expect("these models have one");
+    let template = ConversationTemplate::of_ultrafeedback_model(model);
     let raw = case["raw"].as_str().unwrap_or_default();
     let is_main = case["script"] == "main";
     // The scripts' own trimming, but for the suffix.
@@ -190,7 +191,7 @@ fn ultrafeedback(case: &Value) -> Compared {
         true => strip(strip(raw.trim_matches('\n')).split("\n\n\n\n").next().unwrap_or_default()),
         false => strip(strip(raw).trim_end_matches("</s>")),
     };
-    let stops: Vec<&str> = template.stop_str.iter().collect();
+    let stops: Vec<&str> = template.iter().flat_map(|template| template.stop_str.iter()).collect();
     let found = json!({ "response": response, "stop": stops });
     let set = !is_main && strip(raw).ends_with(['<', '/', 's', '>']);
     compare(
