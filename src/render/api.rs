@@ -3,11 +3,11 @@
 
 use serde::Deserialize;
 
-use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, opencompass_role};
+use crate::conversation::{ChatMessage, Conversation, Item, Mode, opencompass_role};
 use crate::error::{ErrorKind, Result};
 use crate::render::api_prompt::{ApiPrompt, ApiTurn};
 use crate::render::api_roles::{ApiRoles, turn_of};
-use crate::render::api_turns::named_by;
+use crate::render::api_turns::{Turned, named_by};
 use crate::render::each_message::empty_chat;
 use crate::template::{MetaTemplate, RoleTemplate, RoundItem};
 
@@ -37,9 +37,6 @@ pub enum ApiTemplate {
     /// Roles, with `api_role` as the API's name for them.
     Roles(Box<ApiRoles>),
 }
-
-/// The role that speaks before all others.
-const SYSTEM: &str = "SYSTEM";
 
 impl Default for ApiTemplate {
     /// HUMAN, BOT, and a SYSTEM that speaks as HUMAN: OpenCompass's default for chat models without a meta template.
@@ -94,7 +91,7 @@ impl ApiTemplate {
             (Self::Roles(_), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(messages.clone())),
             (Self::Messages(own), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(merged(own, messages))),
             (_, Conversation::Chat(_)) => Err(conversation.would_be_lost()),
-            (Self::Roles(roles), Conversation::List(items)) => Ok(ApiPrompt::Turns(roles.turns(items, mode)?)),
+            (Self::Roles(roles), Conversation::List(items)) => Ok(ApiPrompt::Turns(roles.turns(items, mode)?.turns)),
             (Self::Messages(_), Conversation::List(_)) => Err(ErrorKind::Conversation(
                 "a meta template of messages needs messages, but this conversation is a prompt list; use a template with roles".into(),
             )
@@ -117,8 +114,11 @@ impl ApiTemplate {
     /// # Errors
     /// The same as for [`Self::prompt`].
     pub fn messages(&self, conversation: &Conversation, mode: Mode) -> Result<Vec<ChatMessage>> {
-        let has_empty_system = self.has_empty_system(conversation);
-        Ok(self.prompt(conversation, mode)?.own_messages(true, |turn| has_empty_system && turn.role == SYSTEM))
+        let (Self::Roles(roles), Conversation::List(items)) = (self, conversation) else {
+            return Ok(self.prompt(conversation, mode)?.own_messages(true, |_| false));
+        };
+        let Turned { turns, empty_systems } = roles.turns(items, mode)?;
+        Ok(ApiPrompt::Turns(turns).own_messages(true, |turn| empty_systems.contains(&turn)))
     }
 
     /// The role of this name.
@@ -135,16 +135,6 @@ impl ApiTemplate {
         let (Self::Roles(_), Conversation::List(items)) = (self, conversation) else { return 0 };
         let is_left_out = |item: &&Item| matches!(item, Item::Text(text) if !text.trim().is_empty());
         items.iter().filter(is_left_out).count() as u64
-    }
-
-    fn has_empty_system(&self, conversation: &Conversation) -> bool {
-        let (Self::Roles(roles), Conversation::List(items)) = (self, conversation) else { return false };
-        let is_system =
-            |message: &Message| roles.named(&message.role).is_some_and(|role| role.api_role.as_deref() == Some(SYSTEM));
-        items.iter().any(|item| match item {
-            Item::Message(message) => message.prompt == Prompt::Text(String::new()) && is_system(message),
-            _ => false,
-        })
     }
 
     /// Messages one by one, each with the API's name for its role. A role that the template does not have keeps its
@@ -164,7 +154,8 @@ impl ApiTemplate {
         let known = round.chain(roles.reserved_roles.iter().map(Ok)).collect::<Result<Vec<_>>>()?;
         let turn = |message: &ChatMessage| {
             let own = opencompass_role(&message.role);
-            let name = match known.iter().find(|role| role.role == own) {
+            let named = |name: &str| known.iter().find(|role| role.role == name);
+            let name = match named(own).or_else(|| named(&message.role)) {
                 Some(role) => named_by(role)?,
                 None => message.role.as_str(),
             };
@@ -199,4 +190,32 @@ fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
     }
     all.extend_from_slice(rest);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_system_message_stays_only_where_the_conversation_has_it() -> Result<()> {
+        let round =
+            [("HUMAN", "HUMAN"), ("SYSTEM", "SYSTEM"), ("BOT", "SYSTEM")].map(|(role, api_role)| RoleTemplate {
+                role: role.into(),
+                api_role: Some(api_role.into()),
+                generate: role == "BOT",
+                ..RoleTemplate::default()
+            });
+        let template = ApiTemplate::of_round(round.map(Box::new).map(RoundItem::Role).to_vec(), Vec::new());
+        let own = r#"{"section": "begin", "pos": "begin"}, {"role": "SYSTEM", "prompt": ""}, {"section": "begin", "pos": "end"},"#;
+        for (begin, roles) in [("", vec!["user"]), (own, vec!["system", "user"])] {
+            let items = format!(
+                r#"[{begin} {{"section": "round", "pos": "begin"}}, {{"role": "HUMAN", "prompt": "1+1=?"}},
+                {{"role": "BOT", "prompt": ""}}, {{"section": "round", "pos": "end"}}]"#
+            );
+            let conversation: Conversation = serde_json::from_str(&items).expect("a prompt list");
+            let messages = template.messages(&conversation, Mode::Generate)?;
+            assert_eq!(messages.iter().map(|message| &*message.role).collect::<Vec<_>>(), roles);
+        }
+        Ok(())
+    }
 }

@@ -66,8 +66,9 @@ impl ApiPrompt {
         self.own_messages(false, |_| true)
     }
 
-    /// The same as [`Self::messages`], but roles that a template names itself are kept.
-    pub(super) fn own_messages(&self, merge: bool, keep_empty: impl Fn(&ApiTurn) -> bool) -> Vec<ChatMessage> {
+    /// The same as [`Self::messages`], but roles that a template names itself are kept. `keep_empty` gets
+    /// the number of an empty turn.
+    pub(super) fn own_messages(&self, merge: bool, keep_empty: impl Fn(usize) -> bool) -> Vec<ChatMessage> {
         let named = |role| openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role });
         self.named(merge, keep_empty, |role| Ok::<_, std::convert::Infallible>(named(role)))
             .unwrap_or_else(|never| match never {})
@@ -76,7 +77,7 @@ impl ApiPrompt {
     fn named<'a, E>(
         &'a self,
         merge: bool,
-        keep_empty: impl Fn(&ApiTurn) -> bool,
+        keep_empty: impl Fn(usize) -> bool,
         name: impl Fn(&'a str) -> std::result::Result<&'a str, E>,
     ) -> std::result::Result<Vec<ChatMessage>, E> {
         let turns = match self {
@@ -85,7 +86,8 @@ impl ApiPrompt {
             Self::Turns(turns) => turns,
         };
         let mut messages: Vec<ChatMessage> = Vec::new();
-        for turn in turns.iter().filter(|turn| !turn.prompt.is_empty() || keep_empty(turn)) {
+        let is_kept = |(i, turn): &(usize, &ApiTurn)| !turn.prompt.is_empty() || keep_empty(*i);
+        for (_, turn) in turns.iter().enumerate().filter(is_kept) {
             let role = name(&turn.role)?;
             match messages.last_mut().filter(|last| merge && last.role == role) {
                 Some(last) => last.content.append("\n", turn.prompt.clone()),

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::conversation::{Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::api_prompt::ApiTurn;
-use crate::render::api_turns::Turns;
+use crate::render::api_turns::{Turned, Turns};
 use crate::render::sections::{Flow, close, outside_every_section};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
 
@@ -63,7 +63,7 @@ struct Said<'a> {
 }
 
 impl ApiRoles {
-    pub(super) fn turns(&self, items: &[Item], mode: Mode) -> Result<Vec<ApiTurn>> {
+    pub(super) fn turns(&self, items: &[Item], mode: Mode) -> Result<Turned> {
         let opening = match &self.begin {
             Some(Opening::ApiTurn(turn)) => vec![turn.clone()],
             Some(Opening::Text(text)) if !text.is_empty() => {
@@ -72,7 +72,7 @@ impl ApiRoles {
             }
             _ => Vec::new(),
         };
-        let mut turns = Turns { opening, spoken: Vec::new(), needs_prompts: self.needs_prompts, compat: self.compat };
+        let mut turns = Turns::new(opening, self.needs_prompts, self.compat);
         let mut open: Vec<(Section, usize)> = Vec::new();
         let mut said = Vec::new();
         for (i, item) in items.iter().enumerate() {
@@ -107,8 +107,7 @@ impl ApiRoles {
             let what = "nothing in this conversation is left for the model to answer";
             return Err(ErrorKind::Sections(what.into()).into());
         }
-        turns.opening.append(&mut turns.spoken);
-        Ok(turns.opening)
+        Ok(turns.finish())
     }
 
     pub(super) fn named(&self, name: &str) -> Option<&RoleTemplate> {

@@ -5,15 +5,37 @@ use crate::error::{ErrorKind, Result};
 use crate::render::api_prompt::ApiTurn;
 use crate::template::{Affix, AffixItem, RoleTemplate};
 
+/// The role that speaks before all others.
+const SYSTEM: &str = "SYSTEM";
+
 /// The turns so far.
 pub(super) struct Turns {
-    pub(super) opening: Vec<ApiTurn>,
+    opening: Vec<ApiTurn>,
     pub(super) spoken: Vec<ApiTurn>,
-    pub(super) needs_prompts: bool,
-    pub(super) compat: bool,
+    /// Which of those spoken are system messages that the conversation has, and has left empty.
+    empty_systems: Vec<usize>,
+    needs_prompts: bool,
+    compat: bool,
+}
+
+/// All turns, and which of them are empty system messages of the conversation's own.
+pub(super) struct Turned {
+    pub(super) turns: Vec<ApiTurn>,
+    pub(super) empty_systems: Vec<usize>,
 }
 
 impl Turns {
+    pub(super) fn new(opening: Vec<ApiTurn>, needs_prompts: bool, compat: bool) -> Self {
+        Self { opening, spoken: Vec::new(), empty_systems: Vec::new(), needs_prompts, compat }
+    }
+
+    pub(super) fn finish(self) -> Turned {
+        let Self { opening: mut turns, mut spoken, mut empty_systems, .. } = self;
+        empty_systems.iter_mut().for_each(|turn| *turn += turns.len());
+        turns.append(&mut spoken);
+        Turned { turns, empty_systems }
+    }
+
     pub(super) fn speak(&mut self, role: &RoleTemplate, message: Option<&Message>) -> Result<()> {
         let api_role = named_by(role)?;
         let own = |text: Option<&String>, affix: &Affix| text.map_or_else(|| plain(affix), |text| Ok(text.clone()));
@@ -43,7 +65,13 @@ impl Turns {
         };
         match self.spoken.last_mut().filter(|last| last.role == api_role) {
             Some(last) => last.prompt.append("\n", prompt),
-            None => self.spoken.push(ApiTurn { role: api_role.to_owned(), prompt }),
+            None => {
+                let is_written = message.is_some_and(|message| message.prompt == Prompt::Text(String::new()));
+                if is_written && api_role == SYSTEM && !role.generate {
+                    self.empty_systems.push(self.spoken.len());
+                }
+                self.spoken.push(ApiTurn { role: api_role.to_owned(), prompt });
+            }
         }
         Ok(())
     }

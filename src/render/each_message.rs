@@ -139,6 +139,7 @@ pub(crate) fn empty_chat() -> Error {
     ErrorKind::Conversation("the chat has no messages, so there is nothing to answer".into()).into()
 }
 
+/// The role of OpenCompass's name for a message's role, or of the message's own.
 fn role_of(template: &CompiledTemplate, name: &str) -> Option<usize> {
-    template.role(opencompass_role(name))
+    template.role(opencompass_role(name)).or_else(|| template.role(name))
 }
