@@ -19,24 +19,29 @@ impl SplitRange {
     /// The numbers of the rows, out of `len`, in the order in which they are used.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] for a string that is not a slice: nothing else is evaluated.
+    /// [`ErrorKind::Dataset`] for a string that is not a slice, because nothing else is evaluated, and for a number between
+    /// two numbers of rows.
     pub fn rows(&self, len: usize) -> Result<Vec<usize>> {
         match self {
-            Self::Number(number) => Ok(drawn(*number, len)),
+            Self::Number(number) => drawn(*number, len),
             Self::Slice(slices) => sliced(slices, len),
         }
     }
 }
 
-fn drawn(number: f64, len: usize) -> Vec<usize> {
+fn drawn(number: f64, len: usize) -> Result<Vec<usize>> {
     let mut rows: Vec<usize> = (0..len).collect();
     if number >= len as f64 || number <= 0.0 || number.is_nan() {
-        return rows;
+        return Ok(rows);
+    }
+    if number > 1.0 && number.fract() != 0.0 {
+        let what = format!("{number} is not a number of rows; write a whole number, or a share below 1");
+        return Err(ErrorKind::Dataset(what).into());
     }
     let count = if number < 1.0 { (number * len as f64) as usize } else { number as usize };
     PythonRandom::new(count as u32).shuffle(&mut rows);
     rows.truncate(count);
-    rows
+    Ok(rows)
 }
 
 /// The rows that slices leave. OpenCompass appends one to a dataset's own when it divides its rows among tasks.
@@ -86,6 +91,14 @@ fn stepped(start: Option<i64>, end: Option<i64>, step: i64, len: i64) -> Vec<usi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_whole_or_a_share() {
+        for (number, count) in [(3.0, Some(3)), (0.5, Some(2)), (1.0, Some(1)), (7.5, Some(5)), (2.5, None)] {
+            let rows = SplitRange::Number(number).rows(5);
+            assert_eq!(rows.ok().map(|rows| rows.len()), count, "{number}");
+        }
+    }
 
     #[test]
     fn slices_are_pythons() {
