@@ -78,7 +78,11 @@ pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
             _ => inputs.iter().map(messages).collect::<metatok::Result<Value>>(),
         };
         if !matches(&found, expected) {
-            match replayer.excepted(&json!({ "op": job["op"], "prompt": inputs[0] }), expected) {
+            let inferencer = (key == "openai_chat_inferencer").then_some("ChatInferencer");
+            let rule = inputs.iter().find_map(|input| {
+                replayer.excepted(&json!({ "prompt": input, "inferencer": { "type": inferencer } }), expected)
+            });
+            match rule {
                 Some(rule) => excepted = Some(rule),
                 None => return Outcome::Failed(format!("{key}: {}", show(&found, expected))),
             }

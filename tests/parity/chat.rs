@@ -10,7 +10,8 @@ use crate::{Outcome, Replayer, api, conversation, model, show};
 
 /// What both parsers make of a chat.
 pub(crate) fn parse(replayer: &Replayer, case: &Value) -> Outcome {
-    let job = &case["job"];
+    let mut job = case["job"].clone();
+    job["inferencer"] = json!({ "type": "ChatInferencer" });
     let chat = messages(&job["chat"]);
     let mut excepted = None;
     for (key, expected) in case["expect"].as_object().into_iter().flatten() {
@@ -20,7 +21,7 @@ pub(crate) fn parse(replayer: &Replayer, case: &Value) -> Outcome {
             _ => api(&job["meta"], chat),
         });
         if !matches(&found, expected) {
-            match replayer.excepted(job, expected) {
+            match replayer.excepted(&job, expected) {
                 Some(rule) => excepted = Some(rule),
                 None => return Outcome::Failed(format!("{key}: {}", show(&found, expected))),
             }

@@ -7,7 +7,7 @@ use metatok::{Conversation, Dataset, ErrorKind, Row};
 use serde_json::{Value, json};
 
 use crate::chat;
-use crate::dataset::{matches, plain, rows, task};
+use crate::dataset::{matches, plain, recorded as recorded_prompt, rows, task, with_end};
 use crate::{Outcome, Replayer, api, conversation, show};
 
 pub(crate) fn replay(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
@@ -30,39 +30,64 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
     let flat = |key: &str| -> Vec<Value> {
         calls().flat_map(|call| call[key].as_array().cloned().unwrap_or_default()).collect()
     };
-    let inputs = flat("inputs");
+    let inputs: Vec<Value> = flat("inputs").iter().map(api::without_api_role).collect();
     let error = expected.get("error").or(expected.get("build_error"));
     let inference = Replayed { replayer, case, job, kind };
-    let found = inference.prompts();
-    let expected = match error {
-        Some(error) => error.clone(),
-        None => inputs.iter().map(api::without_api_role).collect(),
+    let found = match inference.prompts() {
+        Ok(found) => found,
+        Err(_) if error.is_some() => return Outcome::Passed,
+        Err(error) => return inference.refused(&error, &inputs),
     };
-    // Repeated sampling asks the same again.
-    let texts = found.as_ref().map_err(crate::dataset::copy).map(|found| match name {
-        "SCInferencer" => found.iter().map(|prompt| prompt.input.clone()).cycle().take(inputs.len()).collect(),
-        _ => found.iter().map(|prompt| prompt.input.clone()).collect::<Value>(),
-    });
-    if !matches(&texts, &expected) {
-        return match replayer.excepted(&case["job"], &expected) {
+    // Repeated sampling asks the same again, a batch at a time.
+    let order: Vec<usize> = match name {
+        "SCInferencer" => inference.sampled(found.len()),
+        _ => (0..found.len()).collect(),
+    };
+    let found: Vec<&Input> = order.into_iter().map(|i| &found[i]).collect();
+    let mut excepted = None;
+    if error.is_some() && found.iter().any(|prompt| prompt.input.is_err()) {
+        return Outcome::Passed;
+    }
+    if found.len() < inputs.len() || (error.is_none() && found.len() > inputs.len()) {
+        return Outcome::Failed(format!("{} prompts, recorded {inputs:?}", found.len()));
+    }
+    // Also before an error.
+    for (prompt, recorded) in found.iter().zip(&inputs) {
+        if matches(&prompt.input, recorded) {
+            continue;
+        }
+        match inference.excepted(&[prompt], recorded) {
+            Some(rule) => excepted = Some(rule),
+            None => return Outcome::Failed(show(&prompt.input, recorded)),
+        }
+    }
+    if let Some(error) = error {
+        return match inference.excepted(&found, error) {
             Some(rule) => Outcome::Excepted(rule),
-            None => Outcome::Failed(show(&texts, &expected)),
+            None => Outcome::Failed(format!("{} prompts, recorded {error}", found.len())),
         };
     }
-    let found = found.unwrap_or_default();
     let masks: Vec<Value> = found.iter().filter_map(|prompt| inference.mask_length(prompt)).collect();
     let recorded = flat("mask_length");
     if !recorded.is_empty() && masks != recorded {
         return Outcome::Failed(format!("contexts of {masks:?}, recorded {recorded:?}"));
     }
-    for (prompt, recorded) in found.iter().zip(calls().filter_map(|call| call.get("choice_ids"))) {
-        // The recorded tokenizer takes characters for tokens.
-        let ids: Value = prompt.prompt.choices.iter().flat_map(|choice| choice.chars().map(u32::from)).collect();
-        if ids != *recorded {
-            return Outcome::Failed(format!("choices {ids}, recorded {recorded}"));
+    // The recorded tokenizer takes characters for tokens.
+    let ids = |prompt: &Input| -> Value {
+        prompt.prompt.choices.iter().flat_map(|choice| choice.chars().map(u32::from)).collect()
+    };
+    let choices: Vec<&Value> = calls().filter_map(|call| call.get("choice_ids")).collect();
+    for (prompt, recorded) in found.iter().zip(choices) {
+        if ids(prompt) == *recorded {
+            continue;
+        }
+        // Only the first row's may stand for another's.
+        match inference.excepted(&[prompt], recorded).filter(|_| ids(found[0]) == *recorded) {
+            Some(rule) => excepted = Some(rule),
+            None => return Outcome::Failed(format!("choices {}, recorded {recorded}", ids(prompt))),
         }
     }
-    Outcome::Passed
+    excepted.map_or(Outcome::Passed, Outcome::Excepted)
 }
 
 struct Replayed<'a> {
@@ -75,10 +100,41 @@ struct Replayed<'a> {
 /// A prompt, and what the model gets of it.
 struct Input {
     prompt: RowPrompt,
-    input: Value,
+    /// What the row's template makes, if that is not the prompt: a chat is made of it.
+    template: Option<Conversation>,
+    input: metatok::Result<Value>,
 }
 
 impl Replayed<'_> {
+    /// What became of a case for which the reference has inputs, but here nothing is asked.
+    fn refused(&self, error: &metatok::Error, inputs: &[Value]) -> Outcome {
+        let rules: Option<Vec<String>> =
+            inputs.iter().map(|recorded| self.replayer.excepted(&self.case["job"], recorded)).collect();
+        match rules.and_then(|mut rules| rules.pop()) {
+            Some(rule) => Outcome::Excepted(rule),
+            None => Outcome::Failed(show(&Err(crate::dataset::copy(error)), &json!(inputs))),
+        }
+    }
+
+    /// The rule by which one of these prompts may differ from what is recorded.
+    fn excepted(&self, prompts: &[&Input], recorded: &Value) -> Option<String> {
+        prompts.iter().find_map(|prompt| {
+            let mut job = self.case["job"].clone();
+            let prompt = prompt.template.as_ref().unwrap_or(&prompt.prompt.conversation);
+            job["prompt"] = with_end(&recorded_prompt(prompt), "end");
+            self.replayer.excepted(&job, recorded)
+        })
+    }
+
+    /// The order in which so many prompts are asked: each batch of them as often as is sampled.
+    fn sampled(&self, len: usize) -> Vec<usize> {
+        let number = |value: &Value| value.as_u64().unwrap_or(1) as usize;
+        let (batch, samples) =
+            (number(&self.case["job"]["batch_size"]), number(&self.case["job"]["inferencer"]["sc_size"]));
+        let prompts: Vec<usize> = (0..len).collect();
+        prompts.chunks(batch.max(1)).flat_map(|batch| batch.repeat(samples)).collect()
+    }
+
     /// In the reference's order: of each label all rows.
     fn prompts(&self) -> metatok::Result<Vec<Input>> {
         let task = task(self.job, self.job)?;
@@ -137,8 +193,8 @@ impl Replayed<'_> {
         let mut inputs = Vec::new();
         for i in 0..all.iter().map(Vec::len).max().unwrap_or(0) {
             for prompt in all.iter_mut().filter_map(|prompts| prompts.get_mut(i)?.take()) {
-                let input = self.parsed(&prompt.conversation, rendered)?;
-                inputs.push(Input { prompt, input });
+                let input = self.parsed(&prompt.conversation, rendered);
+                inputs.push(Input { prompt, template: None, input });
             }
         }
         Ok(inputs)
@@ -149,6 +205,7 @@ impl Replayed<'_> {
         let mode = self.case["job"]["inferencer"]["infer_mode"].as_str().unwrap_or("last").parse()?;
         let mut inputs: Vec<Input> = Vec::new();
         for row in test {
+            let template = task.prompt(row, &crate::dataset::none()).ok();
             let mut plan = TurnPlan::new(Conversation::Messages(task.chat(row)?), mode)?;
             while let Some(Conversation::Messages(messages)) = plan.prompt() {
                 let meta = &self.case["job"]["meta"];
@@ -157,7 +214,8 @@ impl Replayed<'_> {
                     false => chat::text(self.replayer, meta, &messages)?,
                 };
                 plan.answer(format!("<reply {}>", inputs.len()));
-                inputs.push(Input { prompt: Conversation::Messages(messages).into(), input });
+                let prompt = Conversation::Messages(messages).into();
+                inputs.push(Input { prompt, template: template.clone(), input: Ok(input) });
             }
         }
         Ok(inputs)
@@ -195,10 +253,7 @@ impl Replayed<'_> {
 
     fn parsed(&self, prompt: &Conversation, mode: &str) -> metatok::Result<Value> {
         let meta = &self.case["job"]["meta"];
-        let prompt = match prompt {
-            Conversation::List(items) => json!({ "$pl": items }),
-            other => json!(other),
-        };
+        let prompt = recorded_prompt(prompt);
         if self.is_api() {
             return self.replayer.api(meta, &prompt, mode);
         }
@@ -210,6 +265,11 @@ impl Replayed<'_> {
     fn len(&self, input: &Value) -> usize {
         let text: String = match input {
             Value::String(text) => text.clone(),
+            // OpenAI-style messages are a batch of Python's dicts.
+            Value::Array(messages) => {
+                let dict = |message: &Value| Py::from_json(&message.to_string()).expect("it is JSON").repr();
+                return messages.iter().map(|message| self.len(&dict(message).into())).sum();
+            }
             other => {
                 let turns = other["$pl"].as_array().into_iter().flatten();
                 turns.map(|turn| turn["prompt"].as_str().unwrap_or_default()).collect()

@@ -24,8 +24,8 @@ pub(crate) struct Rule {
     /// metatok gives an error.
     #[serde(default)]
     refused: bool,
-    /// The case is one of OpenCompass's, of this kind.
-    op: Option<String>,
+    /// One of these inferencers asks; the parsers of a chat are ChatInferencer's.
+    inferencer: Option<Vec<String>>,
     /// The conversation has images, and one of these styles.
     images_in: Option<Vec<String>>,
     /// Something in a message of the conversation is so.
@@ -57,6 +57,8 @@ enum RecordedCondition {
     SectionNames,
     /// No exception.
     Value,
+    /// What was found, without the system messages that are empty.
+    WithoutEmptySystem,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +66,22 @@ enum RecordedCondition {
 enum TemplateCondition {
     /// One of the templates is a dialogue, or `{}`.
     IsDialogue,
+    /// It is one dialogue, and the inferencer lists no labels.
+    HasNoLabels,
+    /// A row has other choices than the first.
+    ChoicesDiffer,
+    /// It is a list of messages.
+    IsMessages,
+    /// A template of several turns is a string.
+    TurnsAreText,
+    /// A message of the template has content parts.
+    HasParts,
+    /// The rows have an output column.
+    HasOutputColumn,
+    /// The range of rows is a float.
+    RangeIsFloat,
+    /// The range of rows is Python, but no slice of plain numbers.
+    RangeIsPython,
     /// Its ice_token, or the token to be replaced, is empty.
     IceTokenIsEmpty,
     /// It has a column_token_map.
@@ -89,12 +107,16 @@ enum MetaCondition {
     AffixIsList,
     /// `begin` is a dict, as API models have it.
     BeginIsDict,
+    /// A `begin` or `end` is null.
+    AffixIsNull,
     /// `begin` is a string, or a list.
     BeginIsText,
     /// There is none.
     IsNone,
-    /// A role has an `api_role`.
-    HasApiRole,
+    /// A role has an `api_role`, it is a list of messages, or the parser is that for APIs.
+    IsForApi,
+    /// It is a list of messages.
+    IsMessages,
     /// A `generate` is neither true nor false.
     GenerateIsNoBool,
     /// The round has no roles.
@@ -108,6 +130,8 @@ enum PromptCondition {
     EndOpenedByClosing,
     /// OpenAI-style messages.
     RawMessages,
+    /// A prompt list.
+    IsList,
     /// A marker of a section, or with a `pos`, that does not exist.
     UnknownMarker,
     /// Strings that all contain "role" and "content".
@@ -126,6 +150,12 @@ enum PromptCondition {
     SectionLeftOpen,
     /// A section begins in a round that has messages.
     SectionInRound,
+    /// A chat names a role as the template does, not as OpenAI-style messages.
+    ChatNamesRole,
+    /// OpenAI-style messages of which there are none.
+    NoMessages,
+    /// A prompt list, or a batch of them, in which nobody says anything.
+    NothingSaid,
 }
 
 #[derive(Deserialize)]
@@ -195,6 +225,9 @@ impl Rule {
                 [&expected["$pl"][0], &expected[0]].iter().any(|first| first.is_string() || first.is_array())
             }
             Some(RecordedCondition::Value) => error.is_none(),
+            Some(RecordedCondition::WithoutEmptySystem) => {
+                without_empty_systems(&job["found"]).as_ref() == Some(expected)
+            }
             Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
             Some(RecordedCondition::SectionNames) => {
                 let is_section = |name: &Value| ["begin", "round", "end"].iter().any(|section| name == section);
@@ -208,8 +241,15 @@ impl Rule {
             Some(MetaCondition::AffixIsList) => {
                 roles.chain([meta]).any(|place| place["begin"].is_array() || place["end"].is_array())
             }
+            Some(MetaCondition::AffixIsNull) => roles
+                .chain([meta])
+                .any(|place| ["begin", "end"].iter().any(|affix| place.get(affix).is_some_and(Value::is_null))),
             Some(MetaCondition::IsNone) => meta.is_null() || meta.as_object().is_some_and(serde_json::Map::is_empty),
-            Some(MetaCondition::HasApiRole) => roles.into_iter().any(|role| role.get("api_role").is_some()),
+            Some(MetaCondition::IsForApi) => {
+                let has_api_role = roles.into_iter().any(|role| role.get("api_role").is_some());
+                has_api_role || meta.is_array() || job["parser"] == "api"
+            }
+            Some(MetaCondition::IsMessages) => meta.is_array(),
             Some(MetaCondition::BeginIsText) => {
                 meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()) || meta["begin"].is_array()
             }
@@ -226,6 +266,7 @@ impl Rule {
         };
         let prompt_fits = match &self.prompt {
             None => true,
+            Some(PromptCondition::IsList) => job["prompt"]["$pl"].is_array(),
             Some(PromptCondition::RawMessages) => job["prompt"].is_array(),
             Some(PromptCondition::UnknownMarker) => {
                 let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
@@ -261,6 +302,17 @@ impl Rule {
             }
             Some(PromptCondition::SectionLeftOpen) => nestings().any(|nesting| nesting.left_open),
             Some(PromptCondition::SectionInRound) => nestings().any(|nesting| nesting.in_round),
+            Some(PromptCondition::ChatNamesRole) => {
+                let is_name = |message: &Value| ["HUMAN", "BOT", "SYSTEM"].iter().any(|name| message["role"] == *name);
+                job["chat"].as_array().into_iter().flatten().any(is_name)
+            }
+            Some(PromptCondition::NoMessages) => job["prompt"].as_array().is_some_and(Vec::is_empty),
+            Some(PromptCondition::NothingSaid) => {
+                let batch = job["prompt"].as_array().into_iter().flatten().chain([&job["prompt"]]);
+                let mut lists = batch.filter_map(|prompt| prompt["$pl"].as_array()).peekable();
+                let is_said = |item: &Value| item.get("section").is_none() && item != "" && item["prompt"] != "";
+                lists.peek().is_some() && !lists.flatten().any(is_said)
+            }
             Some(PromptCondition::EmptyChat) => job["chat"].as_array().is_some_and(Vec::is_empty),
             Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
             Some(PromptCondition::EndOpenedByClosing) => {
@@ -271,8 +323,32 @@ impl Rule {
         };
         let templates = [&job["prompt_template"], &job["ice_template"], &job["kwargs"]];
         let rows = |key: &str| job[key].as_array().into_iter().flatten();
+        // The examples' template makes prompts if there is no other.
+        let prompting = [&job["prompt_template"], &job["ice_template"]].into_iter().find(|config| !config.is_null());
+        let prompting = prompting.unwrap_or(&Value::Null);
         let template_fits = match &self.template {
             None => true,
+            Some(TemplateCondition::IsMessages) => prompting["messages"].is_array(),
+            Some(TemplateCondition::TurnsAreText) => {
+                prompting["type"] == "MultiTurnPromptTemplate" && prompting["template"].is_string()
+            }
+            Some(TemplateCondition::HasParts) => prompting.to_string().contains(r#""prompt_mm":"#),
+            Some(TemplateCondition::HasOutputColumn) => job["reader_cfg"]["output_column"].is_string(),
+            Some(TemplateCondition::RangeIsFloat) => job["size"].is_f64(),
+            Some(TemplateCondition::RangeIsPython) => {
+                let range = job["size"].as_str().unwrap_or_default().replace("None", "");
+                range.contains(|c: char| !"[]:-+ ".contains(c) && !c.is_ascii_digit())
+            }
+            Some(TemplateCondition::HasNoLabels) => {
+                let is_section = |key: &String| ["begin", "round", "end"].contains(&key.as_str());
+                let template = prompting["template"].as_object();
+                job["inferencer"]["labels"].is_null() && template.is_some_and(|keys| keys.keys().all(is_section))
+            }
+            Some(TemplateCondition::ChoicesDiffer) => {
+                let mut choices = job["test"].as_array().into_iter().flatten().map(|row| &row["choices"]);
+                let first = choices.next();
+                choices.any(|choices| Some(choices) != first)
+            }
             Some(TemplateCondition::IsDialogue) => templates.iter().any(|config| {
                 config["template"]
                     .as_object()
@@ -310,6 +386,14 @@ impl Rule {
                 .chain(rows("rows"))
                 .chain(rows("examples"))
                 .any(|row| row.get("input_str").is_some() || row.get("self").is_some()),
+        };
+        let inferencer_fits = match &self.inferencer {
+            None => true,
+            Some(known) => {
+                let kind = &job["inferencer"]["type"];
+                let kind = kind["$type"].as_str().or(kind.as_str()).and_then(|name| name.rsplit('.').next());
+                known.iter().any(|name| kind == Some(name))
+            }
         };
         let wrapper_fits = match &self.cuts_text_by {
             None => true,
@@ -354,11 +438,10 @@ impl Rule {
             None => true,
             Some(fact) => job["stop"].as_array().into_iter().flatten().any(|known| known == fact.as_str()),
         };
-        let op_fits = self.op.as_ref().is_none_or(|op| job["op"] == **op);
         let refused_fits = !self.refused || job["refused"] == true;
         stop_fits
-            && op_fits
             && refused_fits
+            && inferencer_fits
             && images_fit
             && message_fits
             && sep_fits
@@ -370,4 +453,21 @@ impl Rule {
             && prompt_fits
             && template_fits
     }
+}
+
+/// Messages without the empty ones of the system, if they have some, after which those beside them are merged.
+fn without_empty_systems(messages: &Value) -> Option<Value> {
+    let is_empty_system = |message: &Value| message["role"] == "system" && message["content"] == "";
+    let messages = messages.as_array().filter(|messages| messages.iter().any(is_empty_system))?;
+    let mut kept: Vec<Value> = Vec::new();
+    for message in messages.iter().filter(|message| !is_empty_system(message)) {
+        match kept.last_mut().filter(|last| last["role"] == message["role"]) {
+            Some(last) => {
+                let text = |content: &Value| content.as_str().unwrap_or_default().to_owned();
+                last["content"] = format!("{}\n{}", text(&last["content"]), text(&message["content"])).into();
+            }
+            None => kept.push(message.clone()),
+        }
+    }
+    Some(kept.into())
 }
