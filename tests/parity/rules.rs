@@ -211,7 +211,8 @@ impl Rule {
         let recorded_fits = match &self.recorded {
             None => true,
             Some(RecordedCondition::PromptIsList) => {
-                expected["$pl"].as_array().into_iter().flatten().any(|turn| turn["prompt"].is_array())
+                let turns = [&expected["$pl"], expected].into_iter().filter_map(Value::as_array).flatten();
+                turns.flat_map(|turn| [&turn["prompt"], &turn["content"]]).any(Value::is_array)
             }
             Some(RecordedCondition::CharactersAmongParts) => {
                 let contents =
