@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from metatok import _metatok
-from metatok._all_kept import all_kept
 from metatok._columns import columns_of, conversations, readable, with_column
 from metatok._limits import budget as limits_of
 from metatok._limits import whole
@@ -74,7 +73,7 @@ class Building:
         said = several(conversations)
         said = said if isinstance(said, (list, tuple)) else list(said)
         built, known = self._core.build_all(said, threads, limits_of(budget))
-        return all_kept(Prompt(ids, self, of, more) for ids, of, more in zip(built, said, known or repeat(None)))
+        return [Prompt(ids, self, of, more) for ids, of, more in zip(built, said, known or repeat(None))]
 
     def build_batch(
         self,

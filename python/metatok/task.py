@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metatok import _json, _metatok
-from metatok._all_kept import all_kept
 from metatok._limits import whole
 from metatok._several import several
 from metatok.errors import MetatokError, UsageError
@@ -104,8 +103,7 @@ class Task:
                 answers, and if the template names a column that it does not use.
         """
         built, stop = self._core.build(several(rows, "rows", "prompts()"), threads), self.stop
-        prompts = (Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built)
-        return all_kept(prompts)
+        return [Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built]
 
     @property
     def mode(self) -> str:

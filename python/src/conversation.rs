@@ -34,10 +34,23 @@ pub(crate) struct Said {
 #[derive(Debug, Default)]
 pub(crate) struct Spare(Mutex<Vec<Vec<ChatMessage>>>);
 
+/// How many conversations are spare at most, and of how many bytes each.
+const MOST_SPARE: usize = 256;
+const MOST_SPARE_BYTES: usize = 1 << 15;
+
 impl Spare {
     pub(crate) fn put(&self, conversation: Conversation) {
-        if let Conversation::Messages(messages) = conversation {
-            self.all().push(messages);
+        let Conversation::Messages(messages) = conversation else { return };
+        let bytes = |message: &ChatMessage| match &message.content {
+            Content::Text(text) => text.capacity(),
+            _ => 0,
+        };
+        if messages.iter().map(bytes).sum::<usize>() > MOST_SPARE_BYTES {
+            return;
+        }
+        let mut all = self.all();
+        if all.len() < MOST_SPARE {
+            all.push(messages);
         }
     }
 
@@ -190,11 +203,14 @@ fn unread(key: &str, value: &Bound<'_, PyAny>) -> Option<Value> {
 fn plain_messages(object: &Bound<'_, PyAny>, spare: impl FnOnce() -> Vec<ChatMessage>) -> Option<Vec<ChatMessage>> {
     let list = object.cast_exact::<PyList>().ok()?;
     let mut messages = spare();
-    messages.truncate(list.len());
-    for (i, item) in list.iter().enumerate() {
+    let mut count = 0;
+    for item in list.iter() {
         // Of an error, whoever reads it as JSON says where it is.
-        plain_message(&item, &mut messages, i).ok()??;
+        plain_message(&item, &mut messages, count).ok()??;
+        count += 1;
     }
+    // The others are of another conversation. The list may have become shorter while it was read.
+    messages.truncate(count);
     Some(messages).filter(|messages| !messages.is_empty())
 }
 

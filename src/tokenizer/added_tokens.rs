@@ -19,6 +19,12 @@ pub(crate) const BOTH: &str = "texts of both have it";
 
 const IN_CONFIG: &str = "tokenizer_config.json: added_tokens_decoder";
 
+/// Whether a repository brings a tokenizer in Python and none in Rust: `"AutoTokenizer": [class, null]`.
+fn is_only_in_python(config: &Map<String, Value>) -> bool {
+    let class = config.get("auto_map").and_then(|map| map.get("AutoTokenizer"));
+    matches!(class.and_then(Value::as_array).map(Vec::as_slice), Some([Value::String(_), Value::Null]))
+}
+
 /// The added tokens of several files. A token that is also in the model keeps the model's id, as in both libraries.
 /// Every other one has its declared id.
 pub(crate) struct AddedTokens<'v> {
@@ -56,7 +62,9 @@ impl<'v> AddedTokens<'v> {
         Ok(())
     }
 
-    /// Adds those of `tokenizer_config.json`. `model` is that of `tokenizer.json`.
+    /// Adds those of `tokenizer_config.json`. `model` is that of `tokenizer.json`. A tokenizer in Python takes its added tokens
+    /// out of the text as it is written, whatever their flag `normalized` says. Source: `PreTrainedTokenizer.tokenize` in
+    /// transformers.
     pub(crate) fn add_declared(&mut self, config: &mut Map<String, Value>, model: &Value) -> Result<()> {
         let declared: BTreeMap<String, Value> = match config.remove(ADDED_TOKENS_DECODER) {
             Some(declared) => {
@@ -64,10 +72,11 @@ impl<'v> AddedTokens<'v> {
             }
             None => return Ok(()),
         };
+        let is_in_python = is_only_in_python(config);
         let token = |(id, token): (String, Value)| -> Result<AddedToken> {
             let token: AddedToken = serde_json::from_value(token).map_err(|error| wording::in_file(&error))?;
             let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is not a token id".into()))?;
-            Ok(AddedToken { id, ..token })
+            Ok(AddedToken { id, normalized: token.normalized && !is_in_python, ..token })
         };
         let declared = declared.into_iter().map(|entry| {
             let at = format!("{IN_CONFIG}[{:?}]", entry.0);

@@ -52,8 +52,6 @@ pub(crate) struct Known {
     pub(crate) special: SpecialTokenIds,
     /// Contradictions between the files about a token or id, as sentences.
     pub(crate) conflicts: Vec<String>,
-    /// Whether the repository brings a tokenizer in Python and none in Rust: `"AutoTokenizer": [class, null]`.
-    pub(crate) is_in_python: bool,
 }
 
 /// The special tokens that the files name.
@@ -93,9 +91,6 @@ impl Definition {
         let vocabulary = Vocabulary::of(&json).at("model.vocab").at(place("tokenizer.json"))?;
         NamedTokens::check(&config).at(place("tokenizer_config.json"))?;
         NamedTokens::check(&map).at(place("special_tokens_map.json"))?;
-        let class = config.get("auto_map").and_then(|map| map.get("AutoTokenizer"));
-        let class = class.and_then(Value::as_array).map(Vec::as_slice);
-        let is_in_python = matches!(class, Some([Value::String(_), Value::Null]));
         let named = NamedTokens::of(&config, &map);
         let mut tokens = AddedTokens::new(&vocabulary);
         let add = || {
@@ -129,7 +124,7 @@ impl Definition {
             generation_eos,
         };
         drop(vocabulary);
-        Ok(Self { json, known: Known { added, vocab_size, unk_token_id, special, conflicts, is_in_python } })
+        Ok(Self { json, known: Known { added, vocab_size, unk_token_id, special, conflicts } })
     }
 }
 
