@@ -35,7 +35,7 @@ pub struct ChatTemplateRenderer {
 }
 
 impl ChatTemplateRenderer {
-    /// Reads the template. Added tokens that occur in it belong to it.
+    /// Reads the template. Added tokens that occur in it, or that it puts together, belong to it.
     ///
     /// # Errors
     /// [`ErrorKind::Template`] with the line of what Jinja cannot read.
@@ -47,16 +47,19 @@ impl ChatTemplateRenderer {
                 && (sources().any(|source| source.contains(&token.content))
                     || template.special_tokens.values().any(|own| *own == token.content))
         };
-        let used: Vec<TokenId> = tokenizer.added_tokens().filter(|token| occurs(token)).map(|token| token.id).collect();
+        let added = tokenizer.added_tokens().map(|token| (token.id, token.content.clone())).collect();
+        let (stop, forms) = (StopCriteria::default(), Default::default());
+        let mut renderer =
+            Self { template: template.clone(), compiled, forms, used: Vec::new(), added, stop, touches: None };
+        let put_together = renderer.written(tokenizer);
+        let is_used = |token: &&AddedToken| occurs(token) || put_together.contains(&token.id);
+        let used: Vec<TokenId> = tokenizer.added_tokens().filter(is_used).map(|token| token.id).collect();
         let reserved = tokenizer.added_tokens().filter(|token| token.special || used.contains(&token.id));
         let reserved: Vec<&AddedToken> = reserved.filter(|token| !token.is_ordinary_text()).collect();
         let entries = reserved.iter().filter_map(|token| tokenizer.entry_beside(token)).collect::<Vec<_>>();
         let reserved = reserved.into_iter().chain(&entries);
-        let touches = Some(Touches::new(reserved, &sources().map(String::as_str).collect::<Vec<_>>())?);
-        let added = tokenizer.added_tokens().map(|token| (token.id, token.content.clone())).collect();
-        let stop = StopCriteria::default();
-        let forms = Default::default();
-        let mut renderer = Self { template: template.clone(), compiled, forms, used, added, stop, touches };
+        renderer.touches = Some(Touches::new(reserved, &sources().map(String::as_str).collect::<Vec<_>>())?);
+        renderer.used = used;
         if let Some(id) = renderer.end_of_answer(tokenizer) {
             renderer.stop.add_id(id, StopSource::ChatTemplate);
         }
@@ -73,6 +76,23 @@ impl ChatTemplateRenderer {
     #[must_use]
     pub fn reserving_text(self) -> Self {
         Self { touches: Some(Touches::everything()), ..self }
+    }
+
+    /// The tokens of chats that have none in their contents: some templates put them together, as `<|` + role + `|>`.
+    fn written(&self, tokenizer: &Tokenizer) -> BTreeSet<TokenId> {
+        const CHATS: [&[&str]; 6] = [
+            &["user"],
+            &["system", "user", "assistant", "user"],
+            &["developer", "user"],
+            &["user", "assistant", "tool"],
+            &["user", "assistant", "function"],
+            &["user", "assistant", "observation"],
+        ];
+        let texts = CHATS.iter().filter_map(|roles| {
+            let chat = Conversation::from_iter(roles.iter().map(|role| ChatMessage::new(*role, "1+1=?")));
+            self.text(&chat, Mode::Generate).ok()
+        });
+        texts.filter_map(|text| tokenizer.cut(&text).ok()).flatten().filter_map(|cut| cut.token).collect()
     }
 
     /// The control token that the template writes after an answer.
