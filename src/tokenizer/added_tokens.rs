@@ -19,10 +19,14 @@ pub(crate) const BOTH: &str = "texts of both have it";
 
 const IN_CONFIG: &str = "tokenizer_config.json: added_tokens_decoder";
 
-/// Whether a repository brings a tokenizer in Python and none in Rust: `"AutoTokenizer": [class, null]`.
+/// Whether a repository brings a tokenizer in Python and none in Rust: `"AutoTokenizer": [class, null]`. Once that was all of
+/// `auto_map`.
 fn is_only_in_python(config: &Map<String, Value>) -> bool {
-    let class = config.get("auto_map").and_then(|map| map.get("AutoTokenizer"));
-    matches!(class.and_then(Value::as_array).map(Vec::as_slice), Some([Value::String(_), Value::Null]))
+    let classes = config.get("auto_map").map(|map| map.get("AutoTokenizer").unwrap_or(map));
+    match classes.and_then(Value::as_array).map(Vec::as_slice) {
+        Some([Value::String(class), Value::Null]) => !class.ends_with("Fast"),
+        _ => false,
+    }
 }
 
 /// The added tokens of several files. A token that is also in the model keeps the model's id, as in both libraries.

@@ -114,10 +114,18 @@ fn the_config_decides_what_is_added() {
     assert_eq!(chatglm.special_tokens_around(), (&[first + 1, first + 3][..], &[][..]));
     assert_eq!((ids(&chatglm, "<|user|>"), ids(&chatglm, "red")), (vec![first + 6], with_space.clone()));
     // A tokenizer in Python takes its tokens out of the text before a space is put in front.
-    let in_python = with_config(
-        r#"{"auto_map": {"AutoTokenizer": ["own.Tokenizer", null]}, "added_tokens_decoder": {"1000": {"content": "<|user|>", "normalized": true}}}"#,
-    );
-    assert_eq!(ids(&in_python, "red<|user|>red"), [&with_space[..], &[1000], &with_space].concat());
+    for (auto_map, is_in_python) in [
+        (r#"{"AutoTokenizer": ["own.Tokenizer", null]}"#, true),
+        (r#"["own.Tokenizer", null]"#, true),
+        (r#"{"AutoTokenizer": ["own.Tokenizer", "own.TokenizerFast"]}"#, false),
+        (r#"{"AutoTokenizer": ["own.TokenizerFast", null]}"#, false),
+    ] {
+        let declared = r#""added_tokens_decoder": {"1000": {"content": "<|user|>", "normalized": true}}"#;
+        let config = format!(r#"{{"auto_map": {auto_map}, {declared}}}"#);
+        let tokenizer = with_files("sentencepiece-bpe", "tokenizer.model", &[("tokenizer_config.json", &config)]);
+        let has_spaces = ids(&tokenizer, "red<|user|>red") == [&with_space[..], &[1000], &with_space].concat();
+        assert_eq!(has_spaces, is_in_python, "{auto_map}");
+    }
     let added = [("added_tokens.json", r#"{"<|im_start|>": 1000}"#)];
     let with_added = with_files("sentencepiece-bpe", "tokenizer.model", &added);
     assert_eq!(ids(&with_added, "<|im_start|>"), [1000]);

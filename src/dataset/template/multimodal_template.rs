@@ -239,7 +239,7 @@ pub(super) const KIND: TemplateKind = TemplateKind {
         read.content = keys.text("content_column").unwrap_or(read.content);
         read.all_columns = keys.flag("all_columns").unwrap_or_default();
         read.keep_urls = keys.flag("keep_urls").unwrap_or_default();
-        read.ice_token = keys.text("ice_token");
+        read.ice_token = keys.text("ice_token").filter(|token| !token.is_empty());
         Ok(read.into())
     },
 };

@@ -122,7 +122,7 @@ pub(super) const KIND: TemplateKind = TemplateKind {
     read: |template, mut keys| {
         let mut read = TurnTemplate::new(template)?;
         read.substitution = keys.substitution;
-        read.ice_token = keys.text("ice_token");
+        read.ice_token = keys.text("ice_token").filter(|token| !token.is_empty());
         read.question = keys.text("question_column").unwrap_or(read.question);
         read.answer = keys.text("answer_column").unwrap_or(read.answer);
         Ok(read.into())
