@@ -58,10 +58,6 @@ fn missing(added: &[Value], config: &Value) -> Vec<Value> {
     let with_id = listed.filter_map(|(id, token)| {
         let mut token = token.clone();
         token["id"] = id.parse::<u64>().ok()?.into();
-        // A tokenizer in Python takes its tokens out before anything else.
-        if config["auto_map"]["AutoTokenizer"][1].is_null() && config["auto_map"]["AutoTokenizer"].is_array() {
-            token["normalized"] = false.into();
-        }
         Some(token)
     });
     with_id.filter(|token| added.iter().all(|other| other["id"] != token["id"])).collect()

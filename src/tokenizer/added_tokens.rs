@@ -19,16 +19,6 @@ pub(crate) const BOTH: &str = "texts of both have it";
 
 const IN_CONFIG: &str = "tokenizer_config.json: added_tokens_decoder";
 
-/// Whether a repository brings a tokenizer in Python and none in Rust: `"AutoTokenizer": [class, null]`. Once that was all of
-/// `auto_map`.
-fn is_only_in_python(config: &Map<String, Value>) -> bool {
-    let classes = config.get("auto_map").map(|map| map.get("AutoTokenizer").unwrap_or(map));
-    match classes.and_then(Value::as_array).map(Vec::as_slice) {
-        Some([Value::String(class), Value::Null]) => !class.ends_with("Fast"),
-        _ => false,
-    }
-}
-
 /// The added tokens of several files. A token that is also in the model keeps the model's id, as in both libraries.
 /// Every other one has its declared id.
 pub(crate) struct AddedTokens<'v> {
@@ -66,9 +56,7 @@ impl<'v> AddedTokens<'v> {
         Ok(())
     }
 
-    /// Adds those of `tokenizer_config.json`. `model` is that of `tokenizer.json`. A tokenizer in Python takes its added tokens
-    /// out of the text as it is written, whatever their flag `normalized` says. Source: `PreTrainedTokenizer.tokenize` in
-    /// transformers.
+    /// Adds those of `tokenizer_config.json`. `model` is that of `tokenizer.json`.
     pub(crate) fn add_declared(&mut self, config: &mut Map<String, Value>, model: &Value) -> Result<()> {
         let declared: BTreeMap<String, Value> = match config.remove(ADDED_TOKENS_DECODER) {
             Some(declared) => {
@@ -76,11 +64,10 @@ impl<'v> AddedTokens<'v> {
             }
             None => return Ok(()),
         };
-        let is_in_python = is_only_in_python(config);
         let token = |(id, token): (String, Value)| -> Result<AddedToken> {
             let token: AddedToken = serde_json::from_value(token).map_err(|error| wording::in_file(&error))?;
             let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is not a token id".into()))?;
-            Ok(AddedToken { id, normalized: token.normalized && !is_in_python, ..token })
+            Ok(AddedToken { id, ..token })
         };
         let declared = declared.into_iter().map(|entry| {
             let at = format!("{IN_CONFIG}[{:?}]", entry.0);

@@ -52,6 +52,8 @@ pub(crate) struct Known {
     pub(crate) special: SpecialTokenIds,
     /// Contradictions between the files about a token or id, as sentences.
     pub(crate) conflicts: Vec<String>,
+    /// Whether the repository brings a tokenizer in Python and none in Rust: `"AutoTokenizer": [class, null]`.
+    pub(crate) is_in_python: bool,
 }
 
 /// The special tokens that the files name.
@@ -91,6 +93,12 @@ impl Definition {
         let vocabulary = Vocabulary::of(&json).at("model.vocab").at(place("tokenizer.json"))?;
         NamedTokens::check(&config).at(place("tokenizer_config.json"))?;
         NamedTokens::check(&map).at(place("special_tokens_map.json"))?;
+        // Once the classes were all of `auto_map`.
+        let classes = config.get("auto_map").map(|map| map.get("AutoTokenizer").unwrap_or(map));
+        let is_in_python = match classes.and_then(Value::as_array).map(Vec::as_slice) {
+            Some([Value::String(class), Value::Null]) => !class.ends_with("Fast"),
+            _ => false,
+        };
         let named = NamedTokens::of(&config, &map);
         let mut tokens = AddedTokens::new(&vocabulary);
         let add = || {
@@ -124,7 +132,7 @@ impl Definition {
             generation_eos,
         };
         drop(vocabulary);
-        Ok(Self { json, known: Known { added, vocab_size, unk_token_id, special, conflicts } })
+        Ok(Self { json, known: Known { added, vocab_size, unk_token_id, special, conflicts, is_in_python } })
     }
 }
 

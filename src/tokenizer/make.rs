@@ -126,7 +126,7 @@ impl Tokenizer {
         backend: Box<dyn Backend>,
         fallback: Option<String>,
     ) -> Result<Self> {
-        let Known { added, vocab_size, unk_token_id, special, conflicts } = known;
+        let Known { added, vocab_size, unk_token_id, special, conflicts, is_in_python } = known;
         let place = files.place("tokenizer.json");
         let loaded = || -> Result<_> {
             let finder = AddedTokenMatcher::new(added.values(), |form| backend.normalize(form))?;
@@ -134,7 +134,9 @@ impl Tokenizer {
         };
         let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
         let (finder, special_tokens) = loaded.at(Place::file(&place))?;
-        let neighbours_matter = added.values().any(|token| token.lstrip || token.rstrip || token.normalized);
+        let normalizes_neighbours = !is_in_python;
+        let neighbours_matter =
+            added.values().any(|token| token.lstrip || token.rstrip || normalizes_neighbours && token.normalized);
         // An entry spells these characters as an added token does.
         let is_plain = |token: &AddedToken| token.content.bytes().all(|byte| byte.is_ascii_graphic());
         let is_spelled = |token: &AddedToken| match backend.id_to_token(token.id) {
@@ -148,6 +150,7 @@ impl Tokenizer {
                 && !neighbours_matter
                 && added.values().all(is_spelled),
             neighbours_matter,
+            normalizes_neighbours,
             special_tokens,
             added,
             vocab_size,

@@ -115,6 +115,7 @@ pub struct Tokenizer {
     special_tokens: (Vec<TokenId>, Vec<TokenId>),
     finder: AddedTokenMatcher,
     neighbours_matter: bool,
+    normalizes_neighbours: bool,
     /// Whether what the backend says of a text's bytes holds with added tokens, too.
     has_plain_bytes: bool,
     backend: Box<dyn Backend>,
@@ -295,7 +296,8 @@ impl Tokenizer {
     }
 
     fn reader<'a>(&'a self, finder: &'a AddedTokenMatcher) -> Reader<'a> {
-        Reader { added: &self.added, neighbours_matter: self.neighbours_matter, finder }
+        let Self { added, neighbours_matter, normalizes_neighbours, .. } = self;
+        Reader { added, neighbours_matter: *neighbours_matter, normalizes_neighbours: *normalizes_neighbours, finder }
     }
 
     /// Appends the ids of a run, in which only the tokens of `finder` are found.

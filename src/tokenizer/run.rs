@@ -16,6 +16,9 @@ use crate::tokenizer::{AddedToken, TokenId};
 pub(crate) struct Reader<'a> {
     pub(crate) added: &'a BTreeMap<TokenId, AddedToken>,
     pub(crate) neighbours_matter: bool,
+    /// Whether a token beside a text that is flagged `normalized` is normalized with it. A tokenizer in Python takes all tokens
+    /// out before. Source: `PreTrainedTokenizer.tokenize` in transformers.
+    pub(crate) normalizes_neighbours: bool,
     pub(crate) finder: &'a AddedTokenMatcher,
 }
 
@@ -80,9 +83,10 @@ pub(crate) fn encode_run<S: Steps>(steps: &S, reader: Reader<'_>, run: Run<'_>, 
         _ => None,
     };
     let (before, after) = (token(run.before), token(run.after));
-    let normalized = |token: Option<&AddedToken>| token.is_some_and(|token| token.normalized);
+    let is_normalized = |token: &&AddedToken| reader.normalizes_neighbours && token.normalized;
+    let normalized = |token: Option<&AddedToken>| token.filter(is_normalized).is_some();
     let content = |token: Option<&'_ AddedToken>| -> String {
-        token.filter(|token| token.normalized).map(|token| token.content.clone()).unwrap_or_default()
+        token.filter(is_normalized).map(|token| token.content.clone()).unwrap_or_default()
     };
     let bytes = strip(run.text, before, after);
     if bytes.is_empty() && !normalized(before) && !normalized(after) {

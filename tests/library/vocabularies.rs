@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use metatok::builder::TextEncoder;
-use metatok::{AddSpecialTokens, ContentTrust, Tokenizer};
+use metatok::{AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Model, PromptBuilder, Tokenizer};
 use serde::Deserialize;
 
 use crate::harness::{Tests, tests};
@@ -113,18 +113,24 @@ fn the_config_decides_what_is_added() {
     let first = with_config("{}").vocab_size() as u32;
     assert_eq!(chatglm.special_tokens_around(), (&[first + 1, first + 3][..], &[][..]));
     assert_eq!((ids(&chatglm, "<|user|>"), ids(&chatglm, "red")), (vec![first + 6], with_space.clone()));
-    // A tokenizer in Python takes its tokens out of the text before a space is put in front.
-    for (auto_map, is_in_python) in [
+    // A tokenizer in Python takes a template's tokens out of the text before a space is put in front.
+    let declared = r#""added_tokens_decoder": {"1000": {"content": "<|user|>", "normalized": true}}"#;
+    for (auto_map, has_space) in [
         (r#"{"AutoTokenizer": ["own.Tokenizer", null]}"#, true),
         (r#"["own.Tokenizer", null]"#, true),
         (r#"{"AutoTokenizer": ["own.Tokenizer", "own.TokenizerFast"]}"#, false),
         (r#"{"AutoTokenizer": ["own.TokenizerFast", null]}"#, false),
     ] {
-        let declared = r#""added_tokens_decoder": {"1000": {"content": "<|user|>", "normalized": true}}"#;
         let config = format!(r#"{{"auto_map": {auto_map}, {declared}}}"#);
         let tokenizer = with_files("sentencepiece-bpe", "tokenizer.model", &[("tokenizer_config.json", &config)]);
-        let has_spaces = ids(&tokenizer, "red<|user|>red") == [&with_space[..], &[1000], &with_space].concat();
-        assert_eq!(has_spaces, is_in_python, "{auto_map}");
+        let model =
+            serde_json::from_str(r#"{"round": [{"role": "HUMAN", "begin": "<|user|>"}]}"#).expect("a meta template");
+        let model = Model { meta_template: Some(model), ..Model::default() };
+        let options = BuilderOptions { special_tokens: Some(AddSpecialTokens::Never), ..BuilderOptions::default() };
+        let builder = PromptBuilder::new(&model, Arc::new(tokenizer), &options).expect("they fit");
+        let prompt = builder.build(&Conversation::from([("user", "red")])).expect("it is plain");
+        assert_eq!(prompt.input_ids[0], 1000);
+        assert_eq!(prompt.input_ids[1..] == with_space, has_space, "{auto_map}");
     }
     let added = [("added_tokens.json", r#"{"<|im_start|>": 1000}"#)];
     let with_added = with_files("sentencepiece-bpe", "tokenizer.model", &added);

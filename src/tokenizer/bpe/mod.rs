@@ -144,7 +144,9 @@ impl Backend for Bpe {
     ) -> Result<()> {
         let is_normalized = |neighbour| match neighbour {
             Neighbour::Token(id) => {
-                reader.neighbours_matter && reader.added.get(&id).is_some_and(|token| token.normalized)
+                reader.normalizes_neighbours
+                    && reader.neighbours_matter
+                    && reader.added.get(&id).is_some_and(|token| token.normalized)
             }
             Neighbour::Edge => false,
         };

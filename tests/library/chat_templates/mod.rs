@@ -578,14 +578,8 @@ fn special_tokens_are_those_of_the_tokenizer() {
 }
 
 fn trusted_content_is_compared_by_itself() {
-    let Some(from) = loaded::folder("chatglm3") else { return };
-    // As a tokenizer in Rust, it finds control tokens at the beginning of a text alone.
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let config = std::fs::read_to_string(from.join("tokenizer_config.json")).expect("it is there");
-    let in_rust = config.replacen("\"auto_map\"", "\"unused\"", 1);
-    std::fs::write(folder.path().join("tokenizer_config.json"), in_rust).expect("written");
-    std::fs::copy(from.join("tokenizer.json"), folder.path().join("tokenizer.json")).expect("copied");
-    let folder = folder.path().to_string_lossy();
+    let Some(folder) = loaded::folder("chatglm3") else { return };
+    let folder = folder.to_string_lossy();
     let template = ChatTemplate::of_tokenizer(&folder).expect("it can be read").expect("it has one");
     let tokenizer = Arc::new(Tokenizer::load(&folder).expect("it loads"));
     let chat = Conversation::from_iter([("user", "1+1=?")]);
