@@ -15,7 +15,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::at_least_one::{Threads, at_least_one};
-use crate::conversation::{Reader, Said, Spare, conversation};
+use crate::conversation::{Reader, Said, conversation};
 use crate::error::OrRaise;
 use crate::json::options_to_json;
 use crate::many::{build_many, of_objects};
@@ -25,6 +25,7 @@ use crate::prompt::{Built, Prompt, known};
 use crate::recipe::Recipe;
 use crate::setting_name::setting_name;
 use crate::shared::Shared;
+use crate::spare::Spare;
 use crate::tokenizer::Tokenizer;
 
 /// A builder of prompts.

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::fmt::Display;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metatok::build::Notes;
 use metatok::conversation::{ChatMessage, Content, Conversation, MediaKind, Mode};
@@ -17,6 +16,7 @@ use serde_json::Value;
 
 use crate::error::OrRaise;
 use crate::json::{keys_to_json, text, to_json};
+use crate::spare::Spare;
 
 /// A conversation, and what else its record says.
 pub(crate) struct Said {
@@ -27,40 +27,6 @@ pub(crate) struct Said {
     pub(crate) scored: ScoredText,
     /// How many tokens the answer may have.
     pub(crate) max_out_len: Option<u64>,
-}
-
-/// Messages whose prompts are built. The next conversations take over their memory: making and freeing that costs more than
-/// to fill it.
-#[derive(Debug, Default)]
-pub(crate) struct Spare(Mutex<Vec<Vec<ChatMessage>>>);
-
-/// How many conversations are spare at most, and of how many bytes each.
-const MOST_SPARE: usize = 256;
-const MOST_SPARE_BYTES: usize = 1 << 15;
-
-impl Spare {
-    pub(crate) fn put(&self, conversation: Conversation) {
-        let Conversation::Messages(messages) = conversation else { return };
-        let bytes = |message: &ChatMessage| match &message.content {
-            Content::Text(text) => text.capacity(),
-            _ => 0,
-        };
-        if messages.iter().map(bytes).sum::<usize>() > MOST_SPARE_BYTES {
-            return;
-        }
-        let mut all = self.all();
-        if all.len() < MOST_SPARE {
-            all.push(messages);
-        }
-    }
-
-    fn take(&self) -> Vec<ChatMessage> {
-        self.all().pop().unwrap_or_default()
-    }
-
-    fn all(&self) -> MutexGuard<'_, Vec<Vec<ChatMessage>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Reads conversations, and notes what their prompts leave out.

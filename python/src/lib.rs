@@ -24,6 +24,7 @@ mod repeated_ids;
 mod requests;
 mod setting_name;
 mod shared;
+mod spare;
 mod table_rows;
 mod task;
 mod tokenizer;

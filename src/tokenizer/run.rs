@@ -22,6 +22,21 @@ pub(crate) struct Reader<'a> {
     pub(crate) finder: &'a AddedTokenMatcher,
 }
 
+impl<'a> Reader<'a> {
+    /// The token beside a text, if it is normalized with the text.
+    pub(crate) fn normalized(&self, neighbour: Neighbour) -> Option<&'a AddedToken> {
+        self.token(neighbour).filter(|token| self.normalizes_neighbours && token.normalized)
+    }
+
+    /// The token beside a text, if any token could matter to it.
+    fn token(&self, neighbour: Neighbour) -> Option<&'a AddedToken> {
+        match neighbour {
+            Neighbour::Token(id) if self.neighbours_matter => self.added.get(&id),
+            _ => None,
+        }
+    }
+}
+
 /// A run of text and its neighbours on either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run<'a> {
@@ -78,25 +93,16 @@ pub(crate) trait Steps {
 /// Encodes a run into `out`. Only the added tokens in `finder` are found in it.
 pub(crate) fn encode_run<S: Steps>(steps: &S, reader: Reader<'_>, run: Run<'_>, out: &mut S::Output) -> Result<()> {
     let finder = reader.finder;
-    let token = |neighbour| match neighbour {
-        Neighbour::Token(id) if reader.neighbours_matter => reader.added.get(&id),
-        _ => None,
-    };
-    let (before, after) = (token(run.before), token(run.after));
-    let is_normalized = |token: &&AddedToken| reader.normalizes_neighbours && token.normalized;
-    let normalized = |token: Option<&AddedToken>| token.filter(is_normalized).is_some();
-    let content = |token: Option<&'_ AddedToken>| -> String {
-        token.filter(is_normalized).map(|token| token.content.clone()).unwrap_or_default()
-    };
-    let bytes = strip(run.text, before, after);
-    if bytes.is_empty() && !normalized(before) && !normalized(after) {
+    let (before, after) = (reader.normalized(run.before), reader.normalized(run.after));
+    let bytes = strip(run.text, reader.token(run.before), reader.token(run.after));
+    if bytes.is_empty() && before.is_none() && after.is_none() {
         return Ok(());
     }
-    let (before, after) = (content(before), content(after));
+    let [before, after] = [before, after].map(|token| token.map_or("", |token| &*token.content));
 
     let text = &run.text[bytes.clone()];
     let mut chunk =
-        Chunk { left: &before, text: "", right: "", offset: bytes.start, opens_prompt: run.before == Neighbour::Edge };
+        Chunk { left: before, text: "", right: "", offset: bytes.start, opens_prompt: run.before == Neighbour::Edge };
     let mut start = 0;
     for (id, found) in finder.find(Form::Raw, text) {
         chunk.text = &text[start..found.start];
@@ -106,7 +112,7 @@ pub(crate) fn encode_run<S: Steps>(steps: &S, reader: Reader<'_>, run: Run<'_>, 
         chunk = Chunk { left: "", text: "", right: "", offset: bytes.start + start, opens_prompt: false };
     }
     chunk.text = &text[start..];
-    chunk.right = &after;
+    chunk.right = after;
     encode_chunk(steps, finder, &chunk, out)
 }
 

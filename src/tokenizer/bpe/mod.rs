@@ -34,7 +34,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::added::Form;
 use crate::tokenizer::backend::{Backend, IdWithBytes, Scratch};
 use crate::tokenizer::composed::is_composed;
-use crate::tokenizer::run::{Chunk, Neighbour, Reader, Run, Steps, encode_run};
+use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 pub(crate) use definition::Tables;
 use encoder::Buffers;
 use located::{Located, LocatedPass};
@@ -142,18 +142,10 @@ impl Backend for Bpe {
         scratch: &mut Scratch,
         ids: &mut Vec<TokenId>,
     ) -> Result<()> {
-        let is_normalized = |neighbour| match neighbour {
-            Neighbour::Token(id) => {
-                reader.normalizes_neighbours
-                    && reader.neighbours_matter
-                    && reader.added.get(&id).is_some_and(|token| token.normalized)
-            }
-            Neighbour::Edge => false,
-        };
         let is_raw = matches!(self.normalizer, Normalizer::MarksSpaces { .. })
             && reader.finder.is_empty(Form::Normalized)
-            && !is_normalized(run.before)
-            && !is_normalized(run.after);
+            && reader.normalized(run.before).is_none()
+            && reader.normalized(run.after).is_none();
         let buffers = scratch.get_or_insert_with(Buffers::default);
         encode_run(&Pass { bpe: self, is_raw }, reader, run, &mut Out { buffers, ids })
     }
