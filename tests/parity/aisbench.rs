@@ -150,7 +150,9 @@ fn same_error(replayer: &Replayer, case: &Value, expected: &Value, error: &metat
     if is_recorded {
         return Outcome::Passed;
     }
-    match replayer.excepted(&job(case), &as_python(expected)) {
+    let mut job = job(case);
+    job["refused"] = true.into();
+    match replayer.excepted(&job, &as_python(expected)) {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(format!("{error}, recorded {expected}")),
     }

@@ -21,6 +21,7 @@ pub(crate) fn parse(replayer: &Replayer, case: &Value) -> Outcome {
             _ => api(&job["meta"], chat),
         });
         if !matches(&found, expected) {
+            job["refused"] = found.is_err().into();
             match replayer.excepted(&job, expected) {
                 Some(rule) => excepted = Some(rule),
                 None => return Outcome::Failed(format!("{key}: {}", show(&found, expected))),

@@ -40,7 +40,9 @@ fn one(replayer: &Replayer, case: &Value, found: metatok::Result<Value>, expecte
     if matches(&found, &with_end(expected, "begin")) {
         return Outcome::Excepted("Q1".into());
     }
-    match replayer.excepted(&case["job"], expected) {
+    let mut job = case["job"].clone();
+    job["refused"] = found.is_err().into();
+    match replayer.excepted(&job, expected) {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(show(&found, expected)),
     }
@@ -168,6 +170,15 @@ pub(crate) fn row_template(config: Option<&Py>) -> metatok::Result<Option<Box<dy
         if config.get(key).is_some_and(|token| !matches!(token, Py::Text(_) | Py::Null)) {
             return Err(ErrorKind::Parse(format!("{key} is a string")).into());
         }
+    }
+    let keys = match config.get("messages") {
+        Some(_) => &["type", "messages", "format_variables", "ice_token"][..],
+        None => &["type", "template", "ice_token", "sep_token", "column_token_map"],
+    };
+    if let Py::Dict(entries) = config
+        && let Some((key, _)) = entries.iter().find(|(key, _)| !keys.contains(&&*key.text()))
+    {
+        return Err(ErrorKind::Parse(format!("no template has {key:?}")).into());
     }
     if let Some(Py::List(messages)) = config.get("messages") {
         let mut template = MessageTemplate::new(&messages.iter().map(plain).collect::<Vec<_>>())?;
@@ -358,8 +369,9 @@ fn prompt(
         let mode = one_case.get("parse_mode").and_then(Py::as_text).unwrap_or(mode);
         if let Some(recorded_text) = parsed.get("lm") {
             let recorded_text = if recorded_text.get("$same").is_some() { &expected["prompt"] } else { recorded_text };
-            let job = json!({ "meta": meta, "prompt": expected["prompt"] });
+            let mut job = json!({ "meta": meta, "prompt": expected["prompt"] });
             let found = replayer.parsed(&job, &recorded(&prompt), mode);
+            job["refused"] = found.is_err().into();
             if !matches(&found, recorded_text) {
                 match replayer.excepted(&job, recorded_text) {
                     Some(rule) => excepted = Some(rule),
@@ -375,7 +387,7 @@ fn prompt(
                 recorded_turns
             };
             if !matches(&api, &api::without_api_role(recorded_turns)) {
-                let job = json!({ "meta": meta, "prompt": expected["prompt"] });
+                let job = json!({ "meta": meta, "prompt": expected["prompt"], "refused": api.is_err() });
                 match replayer.excepted(&job, recorded_turns) {
                     Some(rule) => excepted = Some(rule),
                     None => return Outcome::Failed(format!("api {meta}: {}", show(&api, recorded_turns))),
@@ -389,7 +401,8 @@ fn prompt(
                 _ => api::template(meta).and_then(|template| Ok(json!(template.messages(&prompt, mode.parse()?)?))),
             };
             if !matches(&found, recorded_messages) {
-                let job = json!({ "meta": meta, "prompt": expected["prompt"], "found": found.as_ref().ok() });
+                let job = json!({ "meta": meta, "prompt": expected["prompt"], "found": found.as_ref().ok(),
+                    "refused": found.is_err() });
                 match replayer.excepted(&job, recorded_messages) {
                     Some(rule) => excepted = Some(rule),
                     None => return Outcome::Failed(format!("messages {meta}: {}", show(&found, recorded_messages))),

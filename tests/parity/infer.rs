@@ -1,6 +1,6 @@
 //! Whole inferencers: what the model would get, examples dropped until it fits.
 
-use metatok::dataset::prompter::{ScoredText, TurnPlan};
+use metatok::dataset::prompter::{InferMode, ScoredText, TurnPlan};
 use metatok::dataset::{Inferencer, InferencerKind, RowPrompt, RowPrompter, Task, Value as Py};
 use metatok::render::ApiPrompt;
 use metatok::{Conversation, Dataset, ErrorKind, Row};
@@ -16,6 +16,7 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
         kind.as_ref().and_then(|kind| kind.get("$type").or(Some(kind))).and_then(Py::as_text).unwrap_or_default();
     let name = kind.rsplit('.').next().unwrap_or_default();
     let kind = match name {
+        "GenInferencer" if case["job"]["inferencer"]["multiround"] == true => InferencerKind::Turns,
         "GenInferencer" | "SCInferencer" => InferencerKind::Generate,
         "PPLInferencer" => InferencerKind::Score,
         "LLInferencer" => InferencerKind::Continuation,
@@ -24,6 +25,9 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
         "ChatInferencer" => InferencerKind::Chat,
         other => return Outcome::Skipped(other.into()),
     };
+    if kind == InferencerKind::Turns && case["job"]["batch_size"].as_u64().is_some_and(|size| size > 1) {
+        return Outcome::Skipped("dialogues side by side, each as fast as it is answered".into());
+    }
     let expected = &case["expect"];
     let calls = || expected["calls"].as_array().into_iter().flatten();
     // What the model gets one by one; how many at a time is the wrapper's business.
@@ -49,7 +53,11 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
         return Outcome::Passed;
     }
     if found.len() < inputs.len() || (error.is_none() && found.len() > inputs.len()) {
-        return Outcome::Failed(format!("{} prompts, recorded {inputs:?}", found.len()));
+        let rule = inputs.is_empty().then(|| inference.excepted(&found, &json!([]))).flatten();
+        return match rule {
+            Some(rule) => Outcome::Excepted(rule),
+            None => Outcome::Failed(format!("{} prompts, recorded {inputs:?}", found.len())),
+        };
     }
     // Also before an error.
     for (prompt, recorded) in found.iter().zip(&inputs) {
@@ -108,8 +116,11 @@ struct Input {
 impl Replayed<'_> {
     /// What became of a case for which the reference has inputs, but here nothing is asked.
     fn refused(&self, error: &metatok::Error, inputs: &[Value]) -> Outcome {
-        let rules: Option<Vec<String>> =
-            inputs.iter().map(|recorded| self.replayer.excepted(&self.case["job"], recorded)).collect();
+        let mut job = self.case["job"].clone();
+        job["refused"] = true.into();
+        let nothing = [json!([])];
+        let inputs = if inputs.is_empty() { &nothing } else { inputs };
+        let rules: Option<Vec<String>> = inputs.iter().map(|recorded| self.replayer.excepted(&job, recorded)).collect();
         match rules.and_then(|mut rules| rules.pop()) {
             Some(rule) => Outcome::Excepted(rule),
             None => Outcome::Failed(show(&Err(crate::dataset::copy(error)), &json!(inputs))),
@@ -154,8 +165,13 @@ impl Replayed<'_> {
             _ => None,
         };
         let text = |key: &str| inferencer.get(key).and_then(Py::as_text).map(str::to_owned);
-        let inferencer =
-            Inferencer { kind: self.kind, labels, normalizing_str: text("normalizing_str"), ..Inferencer::default() };
+        let inferencer = Inferencer {
+            kind: self.kind,
+            labels,
+            normalizing_str: text("normalizing_str"),
+            infer_mode: InferMode::EveryEmpty,
+            ..Inferencer::default()
+        };
         let dataset = Dataset {
             name: String::new(),
             abbr: None,
@@ -176,18 +192,13 @@ impl Replayed<'_> {
             InferencerKind::ScoreOnly => ("gen", "ppl"),
             _ => ("gen", "gen"),
         };
-        let longest = self.case["job"]["max_seq_len"].as_u64().map(|longest| longest as usize);
         let mut inference = RowPrompter::new(&dataset, &train[..])?;
+        if self.kind == InferencerKind::Turns {
+            return self.rounds(&mut inference, &test, ids);
+        }
         let mut all = Vec::new();
         for (row, ids) in test.iter().zip(ids) {
-            let excess = |prompt: &Conversation| match longest {
-                None => Ok(0),
-                Some(longest) => {
-                    let len = self.len(&self.parsed(prompt, counted)?) + self.kind.room();
-                    Ok(len.saturating_sub(longest))
-                }
-            };
-            let prompts = inference.prompts(row, ids, excess)?;
+            let prompts = inference.prompts(row, ids, |prompt| self.excess(prompt, counted))?;
             all.push(prompts.into_iter().map(Some).collect::<Vec<_>>());
         }
         let mut inputs = Vec::new();
@@ -198,6 +209,27 @@ impl Replayed<'_> {
             }
         }
         Ok(inputs)
+    }
+
+    /// The empty turns of every dialogue, answered as the recorded model does.
+    fn rounds(&self, inference: &mut RowPrompter, test: &[Row], ids: Vec<Vec<i64>>) -> metatok::Result<Vec<Input>> {
+        let mut inputs: Vec<Input> = Vec::new();
+        for (row, ids) in test.iter().zip(ids) {
+            let mut plan = inference.plan(row, ids, |prompt| self.excess(prompt, "gen"))?;
+            while let Some(prompt) = plan.prompt() {
+                let input = self.parsed(&prompt, "gen");
+                plan.answer(format!("<reply {}>", inputs.len()));
+                inputs.push(Input { prompt: prompt.into(), template: None, input });
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// By how much a prompt is too long.
+    fn excess(&self, prompt: &Conversation, mode: &str) -> metatok::Result<usize> {
+        let Some(longest) = self.case["job"]["max_seq_len"].as_u64() else { return Ok(0) };
+        let len = self.len(&self.parsed(prompt, mode)?) + self.kind.room();
+        Ok(len.saturating_sub(longest as usize))
     }
 
     /// The turns of every chat, answered as the recorded model does.

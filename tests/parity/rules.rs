@@ -32,6 +32,10 @@ pub(crate) struct Rule {
     message: Option<MessageCondition>,
     /// The conversation template has no `sep`, and one of these styles.
     no_sep_in: Option<Vec<String>>,
+    /// Something in the template of the system message is so.
+    system_template: Option<SystemTemplateCondition>,
+    /// The conversation template has so many roles.
+    roles: Option<usize>,
     /// UltraFeedback's script is this one, and the model's name has this in it.
     script: Option<(String, String)>,
     /// This is so in a case about where output ends.
@@ -55,6 +59,8 @@ enum RecordedCondition {
     CharactersAmongParts,
     /// A list of sections' names.
     SectionNames,
+    /// A prompt list with the markers of its sections.
+    SectionMarkers,
     /// No exception.
     Value,
     /// What was found, without the system messages that are empty.
@@ -98,6 +104,26 @@ enum TemplateCondition {
     LimitIsText,
     /// A string of the template itself has the word "prompt_mm" in it.
     NamesPromptMm,
+    /// A row that is asked has no answer, though there is a column for it.
+    RowHasNoAnswer,
+    /// A row that is asked has no column that the inferencer itself reads.
+    RowHasNoLabel,
+    /// A row that is asked lacks an input column.
+    RowHasNoInput,
+    /// The examples are messages, and one of their rows has no answer.
+    ExampleHasNoAnswer,
+    /// Messages come from a column, and one of them has no role, or a content that is neither text nor a list.
+    ExpandsOtherThanMessages,
+    /// The parts of a multimodal template are a list, not a text with tags.
+    ContentIsList,
+    /// What is normalized has no sep_token in it.
+    HasNoSepToken,
+    /// Each empty turn is asked.
+    IsMultiround,
+    /// A message of it has a key that nobody reads.
+    HasUnknownKey,
+    /// A message of it has no role.
+    HasNoRole,
 }
 
 #[derive(Deserialize)]
@@ -121,6 +147,12 @@ enum MetaCondition {
     GenerateIsNoBool,
     /// The round has no roles.
     RoundIsEmpty,
+    /// It has no round.
+    HasNoRound,
+    /// A role is defined twice.
+    RoleTwice,
+    /// It, or a role of it, has a key that nobody reads.
+    HasUnknownKey,
 }
 
 #[derive(Deserialize)]
@@ -156,6 +188,12 @@ enum PromptCondition {
     NoMessages,
     /// A prompt list, or a batch of them, in which nobody says anything.
     NothingSaid,
+    /// A message of a prompt list has no role.
+    HasNoRole,
+    /// A message of a chat has no role, or no content.
+    ChatLacksKey,
+    /// A message of a prompt list says nothing, not even an empty text.
+    HasNoPrompt,
 }
 
 #[derive(Deserialize)]
@@ -167,6 +205,13 @@ enum MessageCondition {
     PairWithoutText,
     /// It has the label "user" or "assistant", which is none of the template's.
     LabelNamesRole,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SystemTemplateCondition {
+    /// Its field has a format, a conversion, an index or an attribute.
+    FieldIsFormatted,
 }
 
 /// Where sections of a prompt list do not close.
@@ -230,6 +275,9 @@ impl Rule {
                 without_empty_systems(&job["found"]).as_ref() == Some(expected)
             }
             Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
+            Some(RecordedCondition::SectionMarkers) => {
+                expected["$pl"].as_array().is_some_and(|items| items.iter().any(|item| item.get("section").is_some()))
+            }
             Some(RecordedCondition::SectionNames) => {
                 let is_section = |name: &Value| ["begin", "round", "end"].iter().any(|section| name == section);
                 expected.as_array().is_some_and(|names| !names.is_empty() && names.iter().all(is_section))
@@ -255,6 +303,16 @@ impl Rule {
                 meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()) || meta["begin"].is_array()
             }
             Some(MetaCondition::RoundIsEmpty) => meta["round"].as_array().is_some_and(Vec::is_empty),
+            Some(MetaCondition::HasNoRound) => meta.is_object() && meta.get("round").is_none(),
+            Some(MetaCondition::RoleTwice) => {
+                let names: Vec<&Value> = roles.filter_map(|role| role.get("role")).collect();
+                (1..names.len()).any(|i| names[..i].contains(&names[i]))
+            }
+            Some(MetaCondition::HasUnknownKey) => {
+                let role_keys = ["role", "api_role", "begin", "prompt", "end", "generate"];
+                has_unknown_key(meta, &["begin", "round", "end", "reserved_roles", "eos_token_id"])
+                    || roles.into_iter().any(|role| has_unknown_key(role, &role_keys))
+            }
             Some(MetaCondition::BeginIsDict) => meta["begin"].is_object(),
             Some(MetaCondition::GenerateIsNoBool) => {
                 roles.into_iter().any(|role| role.get("generate").is_some_and(|generate| !generate.is_boolean()))
@@ -315,6 +373,15 @@ impl Rule {
                 lists.peek().is_some() && !lists.flatten().any(is_said)
             }
             Some(PromptCondition::EmptyChat) => job["chat"].as_array().is_some_and(Vec::is_empty),
+            Some(PromptCondition::HasNoRole) => job["prompt"]["$pl"].as_array().into_iter().flatten().any(has_no_role),
+            Some(PromptCondition::HasNoPrompt) => {
+                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
+                items.into_iter().any(|item| item.get("role").is_some() && item.get("prompt").is_none())
+            }
+            Some(PromptCondition::ChatLacksKey) => {
+                let is_message = |message: &Value| message["role"].is_string() && message["content"].is_string();
+                job["chat"].as_array().into_iter().flatten().any(|message| !is_message(message))
+            }
             Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
             Some(PromptCondition::EndOpenedByClosing) => {
                 let markers =
@@ -324,6 +391,11 @@ impl Rule {
         };
         let templates = [&job["prompt_template"], &job["ice_template"], &job["kwargs"]];
         let rows = |key: &str| job[key].as_array().into_iter().flatten();
+        let asked = || rows("test").chain(job["test"].as_object().into_iter().flat_map(serde_json::Map::values));
+        let output_column = job["reader_cfg"]["output_column"].as_str();
+        let lacks = |row: &Value, column: Option<&str>| column.is_some_and(|column| row.get(column).is_none());
+        let kind = &job["inferencer"]["type"];
+        let kind = kind["$type"].as_str().or(kind.as_str()).and_then(|name| name.rsplit('.').next());
         // The examples' template makes prompts if there is no other.
         let prompting = [&job["prompt_template"], &job["ice_template"]].into_iter().find(|config| !config.is_null());
         let prompting = prompting.unwrap_or(&Value::Null);
@@ -381,6 +453,50 @@ impl Rule {
                         row.get("answer").is_none() || is_no_list(&row["question"]) || is_no_list(&row["answer"])
                     })
             }
+            Some(TemplateCondition::RowHasNoAnswer) => asked().any(|row| lacks(row, output_column)),
+            Some(TemplateCondition::RowHasNoLabel) => asked().any(|row| lacks(row, Some("label"))),
+            Some(TemplateCondition::RowHasNoInput) => {
+                let columns = &job["reader_cfg"]["input_columns"];
+                let column = columns.as_str().or(columns[0].as_str());
+                asked().any(|row| lacks(row, column))
+            }
+            Some(TemplateCondition::ExampleHasNoAnswer) => {
+                job["ice_template"]["messages"].is_array() && rows("train").any(|row| lacks(row, output_column))
+            }
+            Some(TemplateCondition::ExpandsOtherThanMessages) => {
+                let columns = || templates.iter().filter_map(|config| config["messages"].as_array()).flatten();
+                let is_message = |message: &Value| {
+                    message["role"].is_string() && (message["content"].is_string() || is_parts(&message["content"]))
+                };
+                columns().filter_map(|item| item["expand_column"].as_str()).any(|column| {
+                    let expanded = asked().filter_map(|row| row[column].as_array()).flatten();
+                    expanded.into_iter().any(|message| !is_message(message))
+                })
+            }
+            Some(TemplateCondition::ContentIsList) => {
+                job["prompt_template"]["type"] == "MMPromptTemplate"
+                    && rows("rows").any(|row| row["content"].is_array())
+            }
+            Some(TemplateCondition::HasNoSepToken) => {
+                let token = templates.iter().find_map(|config| config["sep_token"].as_str());
+                let has_token = |text: &str| token.is_some_and(|token| text.contains(token));
+                let texts = [&prompting["template"]]
+                    .into_iter()
+                    .chain(prompting["template"].as_object().into_iter().flat_map(serde_json::Map::values));
+                job["inferencer"]["normalizing_str"].is_string()
+                    && texts.filter_map(Value::as_str).any(|text| !has_token(text))
+            }
+            Some(TemplateCondition::IsMultiround) => job["inferencer"]["multiround"] == true,
+            Some(TemplateCondition::HasUnknownKey) => {
+                let keys =
+                    ["role", "prompt", "prompt_mm", "fallback_role", "begin", "end", "generate", "section", "pos"];
+                templates
+                    .iter()
+                    .any(|config| said(&config["template"]).into_iter().any(|item| has_unknown_key(item, &keys)))
+            }
+            Some(TemplateCondition::HasNoRole) => {
+                templates.iter().any(|config| said(&config["template"]).into_iter().any(has_no_role))
+            }
             Some(TemplateCondition::LimitIsText) => rows("rows").any(|row| row["max_out_len"].is_string()),
             Some(TemplateCondition::HasPythonName) => [&job["args"]["entry"], &job["kwargs"]]
                 .into_iter()
@@ -390,11 +506,7 @@ impl Rule {
         };
         let inferencer_fits = match &self.inferencer {
             None => true,
-            Some(known) => {
-                let kind = &job["inferencer"]["type"];
-                let kind = kind["$type"].as_str().or(kind.as_str()).and_then(|name| name.rsplit('.').next());
-                known.iter().any(|name| kind == Some(name))
-            }
+            Some(known) => known.iter().any(|name| kind == Some(name)),
         };
         let wrapper_fits = match &self.cuts_text_by {
             None => true,
@@ -428,6 +540,14 @@ impl Rule {
             None => true,
             Some(styles) => job["sep"].is_null() && styles.iter().any(|style| job["sep_style"] == **style),
         };
+        let system_template_fits = match &self.system_template {
+            None => true,
+            Some(SystemTemplateCondition::FieldIsFormatted) => {
+                let text = job["system_template"].as_str().unwrap_or_default();
+                [":", "!", "[", "."].iter().any(|then| text.contains(&format!("{{system_message{then}")))
+            }
+        };
+        let roles_fit = self.roles.is_none_or(|n| job["roles"].as_array().is_some_and(|roles| roles.len() == n));
         let script_fits = match &self.script {
             None => true,
             Some((script, model)) => {
@@ -446,6 +566,8 @@ impl Rule {
             && images_fit
             && message_fits
             && sep_fits
+            && system_template_fits
+            && roles_fit
             && script_fits
             && wrapper_fits
             && error_fits
@@ -454,6 +576,28 @@ impl Rule {
             && prompt_fits
             && template_fits
     }
+}
+
+/// Whether a dict has another key than these.
+fn has_unknown_key(value: &Value, known: &[&str]) -> bool {
+    value.as_object().is_some_and(|keys| keys.keys().any(|key| !known.contains(&key.as_str())))
+}
+
+/// Whether an item of a prompt list is a message of nobody.
+fn has_no_role(item: &Value) -> bool {
+    item.is_object() && item.get("role").is_none() && item.get("section").is_none()
+}
+
+/// Whether a content is a list of parts.
+fn is_parts(content: &Value) -> bool {
+    content.as_array().is_some_and(|parts| parts.iter().all(Value::is_object))
+}
+
+/// The items of a dialogue, or of those for each label.
+fn said(template: &Value) -> Vec<&Value> {
+    let dialogues = template.as_object().into_iter().flat_map(serde_json::Map::values).chain([template]);
+    let parts = dialogues.flat_map(|dialogue| ["begin", "round", "end"].map(|part| &dialogue[part]));
+    parts.filter_map(Value::as_array).flatten().collect()
 }
 
 /// Messages without the empty ones of the system, if they have some, after which those beside them are merged.
