@@ -1,6 +1,6 @@
 //! Dialogues in templates: what comes before the rounds, in them, and after them.
 
-use crate::conversation::{Conversation, Item, Marker, Section};
+use crate::conversation::{Conversation, Item, Marker, Message, Section};
 use crate::dataset::rows::Value;
 use crate::dataset::template::{TemplateText, fields};
 use crate::dataset::template_error;
@@ -89,7 +89,13 @@ fn items(value: &Value) -> Result<Vec<Item>> {
 fn item(value: &Value) -> Result<Item> {
     match value {
         Value::Text(text) => Ok(Item::Text(text.clone())),
-        Value::Dict(_) => {
+        Value::Dict(entries) => {
+            // A role alone is an item here, also that of an OpenAI-style message.
+            if let [(key, Value::Text(role))] = &entries[..]
+                && key.text() == "role"
+            {
+                return Ok(Message { role: role.as_str().into(), ..Message::default() }.into());
+            }
             let list = serde_json::Value::Array(vec![value.to_json()]);
             let items: Conversation = serde_json::from_value(list).map_err(|error| crate::wording::in_file(&error))?;
             // In a template it is a mistake; data may contain anything.
