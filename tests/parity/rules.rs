@@ -194,6 +194,8 @@ enum PromptCondition {
     ChatLacksKey,
     /// A message of a prompt list says nothing, not even an empty text.
     HasNoPrompt,
+    /// A message of a prompt list has an `api_role` of its own.
+    HasApiRole,
 }
 
 #[derive(Deserialize)]
@@ -374,6 +376,10 @@ impl Rule {
             }
             Some(PromptCondition::EmptyChat) => job["chat"].as_array().is_some_and(Vec::is_empty),
             Some(PromptCondition::HasNoRole) => job["prompt"]["$pl"].as_array().into_iter().flatten().any(has_no_role),
+            Some(PromptCondition::HasApiRole) => {
+                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
+                items.into_iter().any(|item| item.get("api_role").is_some())
+            }
             Some(PromptCondition::HasNoPrompt) => {
                 let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
                 items.into_iter().any(|item| item.get("role").is_some() && item.get("prompt").is_none())
@@ -391,7 +397,9 @@ impl Rule {
         };
         let templates = [&job["prompt_template"], &job["ice_template"], &job["kwargs"]];
         let rows = |key: &str| job[key].as_array().into_iter().flatten();
-        let asked = || rows("test").chain(job["test"].as_object().into_iter().flat_map(serde_json::Map::values));
+        // All of them, or some by their numbers.
+        let split = |key: &str| rows(key).chain(job[key].as_object().into_iter().flat_map(serde_json::Map::values));
+        let asked = || split("test");
         let output_column = job["reader_cfg"]["output_column"].as_str();
         let lacks = |row: &Value, column: Option<&str>| column.is_some_and(|column| row.get(column).is_none());
         let kind = &job["inferencer"]["type"];
@@ -461,7 +469,7 @@ impl Rule {
                 asked().any(|row| lacks(row, column))
             }
             Some(TemplateCondition::ExampleHasNoAnswer) => {
-                job["ice_template"]["messages"].is_array() && rows("train").any(|row| lacks(row, output_column))
+                job["ice_template"]["messages"].is_array() && split("train").any(|row| lacks(row, output_column))
             }
             Some(TemplateCondition::ExpandsOtherThanMessages) => {
                 let columns = || templates.iter().filter_map(|config| config["messages"].as_array()).flatten();
