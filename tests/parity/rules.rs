@@ -196,6 +196,8 @@ enum PromptCondition {
     HasNoPrompt,
     /// A message of a prompt list has an `api_role` of its own.
     HasApiRole,
+    /// A message of a prompt list has text and parts.
+    HasTextAndParts,
 }
 
 #[derive(Deserialize)]
@@ -380,6 +382,10 @@ impl Rule {
                 let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
                 items.into_iter().any(|item| item.get("api_role").is_some())
             }
+            Some(PromptCondition::HasTextAndParts) => {
+                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
+                items.into_iter().any(|item| item.get("prompt").is_some() && item.get("prompt_mm").is_some())
+            }
             Some(PromptCondition::HasNoPrompt) => {
                 let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
                 items.into_iter().any(|item| item.get("role").is_some() && item.get("prompt").is_none())
@@ -488,11 +494,11 @@ impl Rule {
             Some(TemplateCondition::HasNoSepToken) => {
                 let token = templates.iter().find_map(|config| config["sep_token"].as_str());
                 let has_token = |text: &str| token.is_some_and(|token| text.contains(token));
-                let texts = [&prompting["template"]]
-                    .into_iter()
-                    .chain(prompting["template"].as_object().into_iter().flat_map(serde_json::Map::values));
-                job["inferencer"]["normalizing_str"].is_string()
-                    && texts.filter_map(Value::as_str).any(|text| !has_token(text))
+                let template = &prompting["template"];
+                let labels = template.as_object().into_iter().flat_map(serde_json::Map::values);
+                let pairs = template["$dict"].as_array().into_iter().flatten().map(|pair| &pair[1]);
+                let mut texts = labels.chain(pairs).chain([template]).filter_map(Value::as_str);
+                job["inferencer"]["normalizing_str"].is_string() && texts.any(|text| !has_token(text))
             }
             Some(TemplateCondition::IsMultiround) => job["inferencer"]["multiround"] == true,
             Some(TemplateCondition::HasUnknownKey) => {
