@@ -1,8 +1,8 @@
 //! The model's own vocabulary in a `tokenizer.json`: text to id.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::tokenizer::TokenId;
 
 /// A larger id, twice the largest vocabulary, is taken for a damaged file, because tables are as long as the largest
@@ -26,10 +26,18 @@ impl Vocabulary {
         let mut ids = foldhash::HashMap::default();
         match model.get("vocab") {
             Some(Value::Object(entries)) => {
+                let mut is_taken = Vec::new();
                 for (token, id) in entries {
                     let id = id.as_u64().filter(|&id| id <= u64::from(LARGEST_ID)).ok_or_else(|| {
                         bad(format!("entry {token:?} has the id {id}, which is not a number from 0 to {LARGEST_ID}"))
                     })?;
+                    let at = id as usize;
+                    if is_taken.len() <= at {
+                        is_taken.resize(at + 1, false);
+                    }
+                    if std::mem::replace(&mut is_taken[at], true) {
+                        return Err(shared_id(entries, token, id));
+                    }
                     ids.insert(token.clone(), id as TokenId);
                 }
             }
@@ -57,11 +65,31 @@ impl Vocabulary {
     }
 }
 
+/// The error of an entry whose id another one has. Which of the two an id stands for would change from run to run.
+fn shared_id(entries: &Map<String, Value>, token: &str, id: u64) -> Error {
+    let other = entries.iter().find(|(_, other)| other.as_u64() == Some(id)).map_or("", |(other, _)| other);
+    let what = format!("{other:?} and {token:?} have the same id, {id}");
+    ErrorKind::UnsupportedTokenizer(what)
+        .with_way_out("give each entry its own id, or use the file of the model's repository")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_two_entries_have_one_id() {
+        let of = |kind: &str, other: u64| {
+            Vocabulary::of(&json!({"model": {"type": kind, "vocab": {"h": 0, "i": 1, "hi": other}}}))
+        };
+        for kind in ["BPE", "WordLevel", "WordPiece"] {
+            assert!(of(kind, 3).is_ok());
+            let error = of(kind, 1).err().expect(kind).to_string();
+            assert!(["hi", "i", "the same id, 1"].iter().all(|part| error.contains(part)), "{error}");
+        }
+    }
 
     #[test]
     fn entries_that_the_libraries_keep_in_trees_are_not_too_long() {
