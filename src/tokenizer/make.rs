@@ -14,9 +14,11 @@ use crate::tokenizer::bpe::{Bpe, Tables};
 use crate::tokenizer::bytes::TokenBytes;
 use crate::tokenizer::classic::Classic;
 use crate::tokenizer::compiled::{self, Head};
+use crate::tokenizer::dangling;
 use crate::tokenizer::definition::{Definition, Known, TokenizerFiles};
 use crate::tokenizer::fast::Fast;
-use crate::tokenizer::{AddedToken, Tokenizer, digest_of};
+use crate::tokenizer::model_vocabulary::LARGEST_ID;
+use crate::tokenizer::{AddedToken, TokenId, Tokenizer, digest_of};
 
 /// What encodes, if it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,7 @@ fn own(load: impl FnOnce() -> Result<Bpe>) -> Option<Bpe> {
 
 /// The fast library, or the classic one and why it is not the fast one.
 fn by_library(json: Value, prefer_fast: bool) -> Result<(Box<dyn Backend>, Option<String>)> {
+    dangling::check(&json)?;
     let text = json.to_string();
     let fast = match prefer_fast {
         true => caught(|| Fast::new(json)).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten(),
@@ -41,10 +44,33 @@ fn by_library(json: Value, prefer_fast: bool) -> Result<(Box<dyn Backend>, Optio
     Ok(match fast {
         Ok(fast) => (Box::new(fast), None),
         Err(reason) => {
-            let classic = caught(|| Classic::new(&text)).flatten().map_err(ErrorKind::UnsupportedTokenizer)?;
-            (Box::new(classic), Some(reason.to_string()))
+            let failed = |what: String| ErrorKind::UnsupportedTokenizer(without_position(&what).to_owned());
+            let classic = caught(|| Classic::new(&text)).flatten().map_err(failed)?;
+            (Box::new(classic), Some(without_position(&reason.to_string()).to_owned()))
         }
     })
+}
+
+/// A library's message without the position at its end: the text that the library read is not the user's file.
+fn without_position(message: &str) -> &str {
+    let Some((what, position)) = message.rsplit_once(" at line ") else { return message };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match position.split_once(" column ") {
+        Some((line, column)) if is_number(line) && is_number(column) => what,
+        _ => message,
+    }
+}
+
+/// Rejects ids of a post-processor as those of other tokens are.
+fn check_added_ids([before, after]: [&[TokenId]; 2]) -> Result<()> {
+    match before.iter().chain(after).find(|id| **id > LARGEST_ID) {
+        Some(id) => {
+            let what = format!("it adds the id {id} to texts, which is larger than {LARGEST_ID}");
+            Err(ErrorKind::UnsupportedTokenizer(what).with_way_out("use the file of the model's repository"))
+                .at("post_processor")
+        }
+        None => Ok(()),
+    }
 }
 
 /// What was kept; none if it is damaged.
@@ -130,7 +156,9 @@ impl Tokenizer {
         let place = files.place("tokenizer.json");
         let loaded = || -> Result<_> {
             let finder = AddedTokenMatcher::new(added.values(), |form| backend.normalize(form))?;
-            Ok((finder, backend.special_tokens()?))
+            let (before, after) = backend.special_tokens()?;
+            check_added_ids([&before, &after])?;
+            Ok((finder, (before, after)))
         };
         let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
         let (finder, special_tokens) = loaded.at(Place::file(&place))?;
@@ -167,5 +195,22 @@ impl Tokenizer {
             bytes: OnceLock::new(),
             look_ups: AtomicUsize::new(0),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_without_the_position_in_a_text_that_nobody_has() {
+        for (message, expected) in [
+            ("Token `x` out of vocabulary at line 1 column 89", "Token `x` out of vocabulary"),
+            ("Merges text file invalid at line 1", "Merges text file invalid at line 1"),
+            ("at line 1 column 2 of it", "at line 1 column 2 of it"),
+            ("", ""),
+        ] {
+            assert_eq!(without_position(message), expected);
+        }
     }
 }

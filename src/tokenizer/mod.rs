@@ -24,6 +24,7 @@ mod compiled;
 mod composed;
 mod control_like;
 mod cut;
+mod dangling;
 mod decode;
 mod definition;
 mod display;
