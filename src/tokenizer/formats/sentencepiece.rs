@@ -202,6 +202,10 @@ fn model<'a>(
     }
 }
 
+/// The spaces around a text. At the end, SentencePiece also removes the character that stands for spaces. Only the beginning of a
+/// run of them is tried, or a long run would take a time that grows with the square.
+const OUTER_SPACES: &str = r"\A(?:(?>[ ▁]+)\z| +)|(?<![ ▁])(?>[ ▁]+)\z";
+
 /// The normalizers, in SentencePiece's order.
 fn steps(trainer: &TrainerSpec, normalizer: &NormalizerSpec, config: &TokenizerConfig) -> Result<Steps> {
     if trainer.treat_whitespace_as_suffix {
@@ -217,8 +221,7 @@ fn steps(trainer: &TrainerSpec, normalizer: &NormalizerSpec, config: &TokenizerC
         normalizers.push(json!({"type": "Precompiled", "precompiled_charsmap": charsmap}));
     }
     if normalizer.remove_extra_whitespaces != Some(false) {
-        // At the end, SentencePiece also removes the character that stands for spaces.
-        normalizers.extend([replace_regex(r"\A +|[ ▁]+\z", ""), replace_regex(" {2,}", " ")]);
+        normalizers.extend([replace_regex(OUTER_SPACES, ""), replace_regex(" {2,}", " ")]);
     }
     let has_prefix = normalizer.add_dummy_prefix != Some(false) && config.add_prefix_space != Some(false);
     let prefix = match (has_prefix, config.legacy) {
@@ -232,4 +235,42 @@ fn steps(trainer: &TrainerSpec, normalizer: &NormalizerSpec, config: &TokenizerC
 fn unsupported(what: &str) -> crate::Error {
     ErrorKind::UnsupportedTokenizer(what.into())
         .with_way_out("use the tokenizer.json of the model's repository, if there is one")
+}
+
+#[cfg(test)]
+mod tests {
+    use tokenizers_classic::normalizers::NormalizerWrapper;
+    use tokenizers_classic::{NormalizedString, Normalizer as _};
+
+    use super::*;
+
+    fn without_outer_spaces(text: &str) -> String {
+        let step: NormalizerWrapper = serde_json::from_value(replace_regex(OUTER_SPACES, "")).expect("it is a pattern");
+        let mut normalized = NormalizedString::from(text);
+        step.normalize(&mut normalized).expect("it is text");
+        normalized.get().to_owned()
+    }
+
+    #[test]
+    fn spaces_around_a_text_are_removed() {
+        let longer = |texts: &[String]| -> Vec<String> {
+            texts.iter().flat_map(|text| [" ", "▁", "a", "\n"].map(|next| format!("{text}{next}"))).collect()
+        };
+        let mut texts = vec![String::new()];
+        for _ in 0..5 {
+            texts = longer(&texts);
+            for text in &texts {
+                let expected = text.trim_start_matches(' ').trim_end_matches([' ', '▁']);
+                assert_eq!(without_outer_spaces(text), expected, "{text:?}");
+            }
+        }
+    }
+
+    /// With a time that grows with the square it would take hours.
+    #[test]
+    fn a_megabyte_of_spaces() {
+        let spaces = " ".repeat(1 << 20);
+        assert_eq!(without_outer_spaces(&spaces), "");
+        assert_eq!(without_outer_spaces(&format!("a{spaces}b{spaces}")), format!("a{spaces}b"));
+    }
 }
