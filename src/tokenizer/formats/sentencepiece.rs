@@ -5,6 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use foldhash::{HashMap, HashSet};
 use prost::Message;
 use serde::Serialize;
 use serde_json::json;
@@ -139,6 +140,7 @@ fn convert(bytes: &[u8], config: &TokenizerConfig) -> Result<Converted> {
     let ModelProto { pieces, trainer_spec, normalizer_spec } = ModelProto::decode(bytes).map_err(damaged)?;
     let (trainer, normalizer) = (trainer_spec.unwrap_or_default(), normalizer_spec.unwrap_or_default());
     let class = Class::of(config, &trainer)?;
+    check(&pieces, &trainer)?;
     let scores = scores(&pieces)?;
     let special = class.special.iter().map(|token| Token::new(*token, TokenType::Control));
     let vocabulary = Vocabulary::new(pieces.into_iter().map(token).chain(special).collect());
@@ -161,6 +163,41 @@ fn convert(bytes: &[u8], config: &TokenizerConfig) -> Result<Converted> {
     Ok(Converted { tokenizer_json: json.to_bytes()?, special_tokens: named.collect() })
 }
 
+/// Rejects pieces that SentencePiece itself rejects.
+fn check(pieces: &[Piece], trainer: &TrainerSpec) -> Result<()> {
+    let damaged = |what: String| ErrorKind::Invalid(what).with_way_out("download the file again");
+    let mut known = HashMap::default();
+    let mut unknown = None;
+    let mut bytes = HashSet::default();
+    for (at, piece) in pieces.iter().enumerate() {
+        let (kind, text) = (piece.kind(), piece.piece.as_str());
+        // A piece that text never gives may be called as another one.
+        let is_text = matches!(kind, TokenType::Normal | TokenType::UserDefined | TokenType::Unused);
+        let fault = match known.insert((is_text, text), at) {
+            _ if text.is_empty() => Some("the piece is empty".to_owned()),
+            Some(first) => Some(format!("{text:?} is also pieces[{first}]")),
+            None => unknown
+                .filter(|_| kind == TokenType::Unknown)
+                .map(|first| format!("{text:?} is UNKNOWN, as pieces[{first}] is, but only one piece may be")),
+        };
+        if let Some(what) = fault {
+            return Err(damaged(what).at(format!("pieces[{at}]")));
+        }
+        match kind {
+            TokenType::Unknown => unknown = Some(at),
+            TokenType::Byte => drop(bytes.insert(text)),
+            _ => {}
+        }
+    }
+    let missing = (0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")).find(|byte| !bytes.contains(byte.as_str()));
+    match missing.filter(|_| trainer.byte_fallback) {
+        Some(byte) => {
+            Err(damaged(format!("byte_fallback is true, but there is no BYTE piece {byte:?}"))).at("trainer_spec")
+        }
+        None => Ok(()),
+    }
+}
+
 fn scores(pieces: &[Piece]) -> Result<Vec<f64>> {
     let score = |(at, Piece { score, .. }): (usize, &Piece)| match score.is_finite() {
         true => Ok((*score).into()),
@@ -172,8 +209,15 @@ fn scores(pieces: &[Piece]) -> Result<Vec<f64>> {
     pieces.iter().enumerate().map(score).collect()
 }
 
-fn token(Piece { piece, r#type, .. }: Piece) -> Token {
-    Token::new(piece, TokenType::of_number(r#type.map(Into::into)))
+impl Piece {
+    fn kind(&self) -> TokenType {
+        TokenType::of_number(self.r#type.map(Into::into))
+    }
+}
+
+fn token(piece: Piece) -> Token {
+    let kind = piece.kind();
+    Token::new(piece.piece, kind)
 }
 
 #[derive(Serialize)]
