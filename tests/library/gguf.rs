@@ -23,6 +23,7 @@ enum Meta {
     Text(String),
     Texts(Vec<String>),
     I32s(Vec<i32>),
+    F32s(Vec<f32>),
 }
 
 fn text(text: &str) -> Vec<u8> {
@@ -40,6 +41,7 @@ impl Meta {
             Self::Text(content) => [&8_u32.to_le_bytes()[..], &text(content)].concat(),
             Self::Texts(texts) => list(8, texts.len(), texts.iter().flat_map(|item| text(item)).collect()),
             Self::I32s(numbers) => list(5, numbers.len(), numbers.iter().flat_map(|n| n.to_le_bytes()).collect()),
+            Self::F32s(numbers) => list(6, numbers.len(), numbers.iter().flat_map(|n| n.to_le_bytes()).collect()),
         }
     }
 }
@@ -157,8 +159,38 @@ fn what_cannot_be_read_is_named() {
             "tokenizer.ggml.merges[1] is \"ab\", which is not two entries".into(),
         ),
     ];
+    let count =
+        demo().iter().find_map(|(_, value)| if let Meta::I32s(types) = value { Some(types.len()) } else { None });
+    let count = count.expect("it has types");
+    let scored = |scores: Meta| {
+        let mut values = demo();
+        values.retain(|(known, _)| *known != "tokenizer.ggml.model");
+        values.extend([("tokenizer.ggml.model", Meta::Text("llama".into())), ("tokenizer.ggml.scores", scores)]);
+        gguf(3, &values)
+    };
+    let nan_last = [vec![0.0; count - 1], vec![f32::NAN]].concat();
+    let lists = [
+        (
+            with("tokenizer.ggml.tokens", Some(Meta::I32s(vec![1]))),
+            format!("tokenizer.ggml.tokens is not a list of strings; {otherwise}"),
+        ),
+        (
+            with("tokenizer.ggml.token_type", Some(Meta::F32s(vec![1.0; count]))),
+            format!("tokenizer.ggml.token_type is not a list of whole numbers; {otherwise}"),
+        ),
+        (
+            with("tokenizer.ggml.token_type", Some(Meta::I32s(vec![1; 5]))),
+            format!("tokenizer.ggml.token_type has 5 values, but tokenizer.ggml.tokens has {count}; download it again"),
+        ),
+        (
+            scored(Meta::F32s(vec![0.0; 5])),
+            format!("tokenizer.ggml.scores has 5 values, but tokenizer.ggml.tokens has {count}; download it again"),
+        ),
+        (scored(Meta::Text("none".into())), format!("tokenizer.ggml.scores is not a list of numbers; {otherwise}")),
+        (scored(Meta::F32s(nan_last)), format!("tokenizer.ggml.scores[{}] is NaN; download it again", count - 1)),
+    ];
     let file = tempfile::NamedTempFile::new().expect("there is room");
-    for (bytes, expected) in table {
+    for (bytes, expected) in table.into_iter().chain(lists) {
         std::fs::write(file.path(), bytes).expect("there is room");
         let name = file.path().display().to_string();
         let error = Tokenizer::load(&name).expect_err(&expected).to_string();

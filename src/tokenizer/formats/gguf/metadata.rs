@@ -72,6 +72,11 @@ impl Metadata {
         Ok(Self(values))
     }
 
+    /// Whether there is such a key, whatever its value.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         match self.0.get(key)? {
             Value::Text(text) => Some(text),
