@@ -111,7 +111,7 @@ impl MessagesForm {
         };
         let is_list = matches!(conversation, Conversation::List(_));
         if messages.is_empty() || is_list && messages.iter().all(|message| message.content.is_empty()) {
-            return Err(ErrorKind::EmptyPrompt.into());
+            return Err(ErrorKind::EmptyPrompt { has_text: false }.into());
         }
         for message in &mut messages {
             if let Content::Parts(parts) = &mut message.content {

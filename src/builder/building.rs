@@ -93,7 +93,7 @@ impl PromptBuilder {
     /// Rejects an empty prompt, unless empty prompts are allowed.
     pub(crate) fn check_not_empty(&self, prompt: &TokenizedPrompt) -> Result<()> {
         let is_refused = prompt.input_ids.is_empty() && !self.shared.allow_empty_prompts;
-        if is_refused { Err(ErrorKind::EmptyPrompt.into()) } else { Ok(()) }
+        if is_refused { Err(ErrorKind::EmptyPrompt { has_text: false }.into()) } else { Ok(()) }
     }
 
     /// Builds one prompt with this detail, whatever the builder's options are.

@@ -7,7 +7,7 @@ use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::buffers::Buffers;
 use crate::builder::{PromptBuilder, RunCounts, Shared};
 use crate::conversation::Conversation;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::render::{Segment, Segments, TextArena};
 use crate::tokenizer::{Counts, TokenId};
 
@@ -151,7 +151,14 @@ impl Session {
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
         self.build_any(conversation, detail, prompt)?;
-        self.builder.check_not_empty(prompt)
+        let Err(error) = self.builder.check_not_empty(prompt) else { return Ok(()) };
+        // Whether it has text is asked of none that has tokens.
+        let mut again = TokenizedPrompt::default();
+        self.build_any(conversation, Detail { text: true, ..detail }, &mut again)?;
+        match again.text.is_some_and(|text| !text.is_empty()) {
+            true => Err(ErrorKind::EmptyPrompt { has_text: true }.into()),
+            false => Err(error),
+        }
     }
 
     /// Builds one prompt, which may be empty, with this detail.

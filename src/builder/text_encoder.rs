@@ -50,7 +50,7 @@ impl TextEncoder {
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>> {
         match self.builder.build(&Conversation::Text(text.to_owned())) {
             Ok(prompt) => Ok(prompt.input_ids),
-            Err(error) if matches!(error.kind(), ErrorKind::EmptyPrompt) => Ok(Vec::new()),
+            Err(error) if matches!(error.kind(), ErrorKind::EmptyPrompt { .. }) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
     }

@@ -52,7 +52,7 @@ impl ErrorKind {
             Self::RoleOutsideRound { .. } => "role-outside-round",
             Self::WouldBeLost { .. } => "would-be-lost",
             Self::EmptyConversation => "empty-conversation",
-            Self::EmptyPrompt => "empty-prompt",
+            Self::EmptyPrompt { .. } => "empty-prompt",
             Self::Sections(_) => "sections",
             Self::Conversation(_) => "conversation",
             Self::Template(_) => "template",
@@ -157,7 +157,7 @@ impl ErrorKind {
             Self::EmptyConversation => {
                 way_out!["leave it out, or add a message: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"]
             }
-            Self::EmptyPrompt => way_out!["leave it out"],
+            Self::EmptyPrompt { .. } => way_out!["leave it out"],
             Self::MetaTemplateDiffers(_) => {
                 way_out!["build again with ", Setting::ALWAYS_RENDER, ", and report this chat template"]
             }

@@ -143,8 +143,11 @@ pub enum ErrorKind {
     #[error("the conversation is empty")]
     EmptyConversation,
     /// A prompt without tokens, which no engine accepts.
-    #[error("the prompt has no tokens: the messages are empty, and the template adds no text")]
-    EmptyPrompt,
+    #[error("the prompt has no tokens: {}", if *.has_text { "the tokenizer has none for its text" } else { "the messages are empty, and the template adds no text" })]
+    EmptyPrompt {
+        /// Whether it has text, for which the tokenizer has no tokens.
+        has_text: bool,
+    },
     /// Section markers that do not nest, or a message outside every section.
     #[error("{0}")]
     Sections(String),

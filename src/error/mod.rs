@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn each_place_can_be_asked_for() {
-        let error = Error::from(ErrorKind::EmptyPrompt).at("round[0].begin").at("meta_template");
+        let error = Error::from(ErrorKind::EmptyPrompt { has_text: false }).at("round[0].begin").at("meta_template");
         assert_eq!(error.key(), Some("round[0].begin"));
         let error = error.at(Place::Message(3)).at(Place::Conversation(2)).at(Place::Request(1));
         let error = error.at(Setting::FORMAT.set_to("messages"));

@@ -79,7 +79,7 @@ fn read_much(subject: &Subject, characters: &[char], budget: usize) {
         read += text.chars().count();
         let ids = match session.build(&Conversation::Text(text.clone())) {
             Ok(prompt) => prompt.input_ids,
-            Err(error) if matches!(error.kind(), ErrorKind::EmptyPrompt) => Vec::new(),
+            Err(error) if matches!(error.kind(), ErrorKind::EmptyPrompt { .. }) => Vec::new(),
             Err(error) => panic!("{}: {error}", subject.name),
         };
         check(subject, &ids, &text);

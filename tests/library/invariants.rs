@@ -346,7 +346,7 @@ fn law_beside<S: Strategy<Value: Clone> + Clone>(
 /// A prompt; a conversation that has no tokens is no case.
 fn built(prompt: metatok::Result<TokenizedPrompt>) -> Result<TokenizedPrompt, TestCaseError> {
     prompt.map_err(|error| match error.kind() {
-        ErrorKind::EmptyPrompt => TestCaseError::reject("no tokens"),
+        ErrorKind::EmptyPrompt { .. } => TestCaseError::reject("no tokens"),
         _ => TestCaseError::fail(error.to_string()),
     })
 }
