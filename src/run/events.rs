@@ -26,7 +26,7 @@ pub enum RunEvent<'a> {
     Line(&'a str),
     /// The first warning about a row.
     Warning(Warning),
-    /// A line or turn has no prompt; its error is recorded instead of an answer.
+    /// A line or turn has no answer: its prompt cannot be built, or its request failed. The error is recorded in its place.
     Refused(&'a Error),
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::build::InputOptions;
 #[cfg(feature = "http")]
 use crate::client::Client;
+#[cfg(feature = "http")]
+use crate::dataset::SamplingParams;
 use crate::engine::Sampling;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -71,7 +73,7 @@ impl RunOptions {
             .with("strip_thoughts", self.strip_thoughts)
             .with("max_line_bytes", self.max_line_bytes)
             .with("input", inputs);
-        answered_by.fingerprint(self, with_sampling(fingerprint, &self.sampling))
+        answered_by.fingerprint(self, fingerprint)
     }
 
     fn input<'d>(&self, dataset: Option<&'d PreparedDataset>) -> InputOptions<'d> {
@@ -92,27 +94,49 @@ fn with_sampling(fingerprint: Fingerprint, sampling: &Sampling) -> Fingerprint {
     fingerprint
 }
 
+/// The parameters that a server is asked for. Those of a dataset are in its own part.
+#[cfg(feature = "http")]
+fn with_given(mut fingerprint: Fingerprint, sampling: &SamplingParams) -> Fingerprint {
+    let SamplingParams { temperature, top_p, top_k } = *sampling;
+    for (name, value) in [("temperature", temperature), ("top_p", top_p)] {
+        if let Some(value) = value {
+            fingerprint = fingerprint.with(name, value);
+        }
+    }
+    match top_k {
+        Some(top_k) => fingerprint.with("top_k", top_k),
+        None => fingerprint,
+    }
+}
+
 impl AnsweredBy<'_> {
     /// A server may have another address when a run is resumed.
     fn fingerprint(self, options: &RunOptions, fingerprint: Fingerprint) -> Result<Fingerprint> {
         Ok(match self {
             Self::Engine { files, device } => {
                 let digests = files.iter().map(|path| digest_of_file(path)).collect::<Result<Vec<_>>>()?;
-                fingerprint
+                with_sampling(fingerprint, &options.sampling)
                     .with("seed", options.sampling.seed)
                     .with("weights", digests)
                     .with("device", device)
                     .with("batch_size", options.batch_size.get())
-                    // Rows that shared one were rounded together.
+                    // Where rows shared one cache, they were rounded together: such a journal must not be continued.
                     .with("kv_cache", "per-sequence")
             }
             #[cfg(feature = "http")]
             Self::Server(client) => {
-                let fingerprint = fingerprint
+                let served = &client.notes().served;
+                let mut fingerprint = with_given(fingerprint, &options.request.sampling)
                     .with("engine", client.protocol().name)
-                    .with("served_model_name", client.notes().served.model.as_deref().unwrap_or_default())
+                    .with("served_model_name", served.model.as_deref().unwrap_or_default())
                     .with("params", serde_json::Value::Object(options.request.params.clone()))
                     .with("keep_raw", client.keeps_raw());
+                // What is left of a prompt that is too long depends on it.
+                if options.max_seq_len.is_none()
+                    && let Some(max_model_len) = served.max_model_len
+                {
+                    fingerprint = fingerprint.with("max_model_len", max_model_len);
+                }
                 match options.request.seed {
                     Some(seed) => fingerprint.with("seed", seed),
                     None => fingerprint,

@@ -50,7 +50,7 @@ impl Run<'_> {
         let most_ahead = LINES_AHEAD.saturating_mul(batch_size.get() as u64);
         // How much of a dialogue is read at once affects rounding, so an interrupted dialogue is answered again from
         // its start.
-        let options = OpenLinesOptions { most_ahead, goes_on: false };
+        let options = OpenLinesOptions { most_ahead, resumes_within_lines: false };
         let mut requests = InProcess {
             lines: OpenLines::new(self, reader, options),
             inbox,
@@ -90,7 +90,7 @@ impl InProcess<'_, '_> {
         loop {
             match self.inbox.recv_timeout(wait) {
                 Ok(batch) => return Ok(Some(batch)),
-                Err(RecvTimeoutError::Timeout) if wait.is_zero() || !self.lines.goes_on()? => return Ok(None),
+                Err(RecvTimeoutError::Timeout) if wait.is_zero() || !self.lines.tick()? => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     let what = "the thread that reads the input has ended too early";
@@ -129,7 +129,7 @@ impl Requests for InProcess<'_, '_> {
 
     fn token(&mut self, request: usize, id: TokenId) -> Result<ControlFlow<()>> {
         let Some((number, stream)) = self.streams.get_mut(&request) else { return Ok(ControlFlow::Break(())) };
-        if stream.finish_reason().is_some() || self.lines.is_cut() || !self.lines.goes_on()? {
+        if stream.finish_reason().is_some() || self.lines.is_cut() || !self.lines.tick()? {
             return Ok(ControlFlow::Break(()));
         }
         self.lines.run.totals.tokens += 1;

@@ -34,7 +34,7 @@ pub(super) struct OpenLinesOptions {
     pub(super) most_ahead: u64,
     /// Whether an interrupted line continues after the answers that an earlier run recorded. Otherwise all of its
     /// prompts are answered again.
-    pub(super) goes_on: bool,
+    pub(super) resumes_within_lines: bool,
 }
 
 /// A line that is being answered.
@@ -84,13 +84,13 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.stopped.get_or_insert(why);
     }
 
-    /// Asks whether the run goes on. Returns false if it is interrupted.
-    pub(super) fn goes_on(&mut self) -> Result<bool> {
-        let goes_on = (self.run.watch)(RunEvent::Tick)?.is_continue();
-        if !goes_on {
+    /// Asks whether the run continues. Returns false if it is interrupted.
+    pub(super) fn tick(&mut self) -> Result<bool> {
+        let continues = (self.run.watch)(RunEvent::Tick)?.is_continue();
+        if !continues {
             self.cut(Stopped::Interrupted);
         }
-        Ok(goes_on)
+        Ok(continues)
     }
 
     /// Whether no line is open, and none will be.
@@ -161,6 +161,9 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     /// The next prompt of a line, which is open then.
     fn advance(&mut self, mut job: Job) -> Result<Option<Asked>> {
         loop {
+            if self.is_cut {
+                return Ok(None);
+            }
             let runner = self.run.runner;
             let ask = match job.next(&runner.builder, &runner.room) {
                 Ok(Some(ask)) => ask,
@@ -171,7 +174,8 @@ impl<'w, 'r> OpenLines<'w, 'r> {
                     return Ok(None);
                 }
             };
-            let known = if self.options.goes_on { self.run.answers.known((job.number, job.asked))? } else { None };
+            let known =
+                if self.options.resumes_within_lines { self.run.answers.known((job.number, job.asked))? } else { None };
             match known {
                 None => return Ok(Some(self.open(job, ask))),
                 Some(KnownAnswer { is_refused: true, .. }) => {

@@ -59,7 +59,7 @@ impl Run<'_> {
         let runner = self.runner;
         let most_ahead = LINES_AHEAD.saturating_mul(client.concurrency().get() as u64);
         let requests = OverHttp {
-            lines: OpenLines::new(self, reader, OpenLinesOptions { most_ahead, goes_on: true }),
+            lines: OpenLines::new(self, reader, OpenLinesOptions { most_ahead, resumes_within_lines: true }),
             client,
             bodies,
             trimmer: AnswerTrimmer::new(&runner.builder, TrimOptions::default())?,
@@ -112,10 +112,8 @@ impl OverHttp<'_, '_> {
     fn work(mut self, inbox: &Receiver<Event>) -> Result<RunOutcome> {
         loop {
             self.fill()?;
-            if self.lines.is_done() {
-                return self.lines.outcome();
-            }
-            if !self.lines.goes_on()? {
+            // Once nobody wants further answers, those that are on their way are not waited for.
+            if self.lines.is_done() || self.lines.is_cut() || !self.lines.tick()? {
                 return self.lines.outcome();
             }
             match inbox.recv_timeout(TICK) {

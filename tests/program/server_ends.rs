@@ -1,8 +1,9 @@
 //! `metatok run --url`: how a run ends, what is kept of it, and what is said of that.
 
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -14,6 +15,8 @@ use crate::scripted_server::{Asked, ScriptedServer, folder, respond, stream, usu
 pub(crate) fn tests() -> Tests {
     tests![
         what_has_arrived_is_written_when_a_run_ends_early,
+        #[cfg(unix)]
+        a_run_whose_reader_has_gone_waits_for_no_answer,
         #[cfg(unix)]
         an_interrupted_run_says_what_is_kept,
         errors_that_are_kept_are_told_from_answers,
@@ -88,6 +91,27 @@ fn what_has_arrived_is_written_when_a_run_ends_early() {
         let run = metatok(folder.path(), &args(&server.url(), "vllm", &[])).spawn().expect("it runs");
         check(&interrupted(run, &server, 5), 143, "interrupted; 4 lines written");
     }
+}
+
+/// As with `| head -1`.
+#[cfg(unix)]
+fn a_run_whose_reader_has_gone_waits_for_no_answer() {
+    let server = ScriptedServer::start(|asked, to| match (asked.path.as_str(), row(asked)) {
+        ("/v1/completions", row) => {
+            // The second row is answered when the reader has gone, the third after a long time.
+            thread::sleep([Duration::ZERO, Duration::from_millis(500), Duration::from_secs(60)][row]);
+            answer(to)
+        }
+        _ => usual(asked, "m", to),
+    });
+    let folder = folder(3);
+    let mut run = metatok(folder.path(), &args(&server.url(), "vllm", &[])).spawn().expect("it runs");
+    let mut lines = BufReader::new(run.stdout.take().expect("it is piped")).lines();
+    assert!(lines.next().is_some(), "the first row is answered");
+    drop(lines);
+    let started = Instant::now();
+    assert!(run.wait().expect("it ends").success());
+    assert!(started.elapsed() < Duration::from_secs(30), "it does not wait for the third row");
 }
 
 #[cfg(unix)]
