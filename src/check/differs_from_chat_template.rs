@@ -22,10 +22,6 @@ const EACH: usize = 16;
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(template) = &subject.chat_template else { return Ok(()) };
-    // Others name their format on purpose. Without any, messages follow each other without marks.
-    if subject.model.conversation_template.is_some() || subject.model.chat_template.is_some() {
-        return Ok(());
-    }
     // As `apply_chat_template` does: who may write which token is not the question.
     let content = ContentTrust::Trusted;
     let (mode, special_tokens) = (subject.options.mode, subject.options.special_tokens);

@@ -183,7 +183,7 @@ impl Checker {
                     self.subject.seen.filled_twice.add(place, ());
                 }
             }
-            Err(error) => self.subject.seen.refused.add(place, error),
+            Err(error) => self.see_refused(error, place),
         }
     }
 

@@ -22,8 +22,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     }
     match seen.uneven.rest() {
         0 => {}
-        1 => findings.add("rows", "1 more row does so", help),
-        rest => findings.add("rows", format!("{rest} more rows do so"), help),
+        1 => findings.add("rows", "1 more row loses turns", help),
+        rest => findings.add("rows", format!("{rest} more rows lose turns"), help),
     }
     Ok(())
 }

@@ -144,7 +144,7 @@ impl ViewRow {
 
 /// The name of a role in OpenAI-style messages: the message's own, or the usual one.
 fn message_role(conversation: &Conversation, message: Option<u32>, role: Option<&str>) -> Option<String> {
-    let Conversation::Messages(messages) = conversation else { return None };
+    let messages = conversation.messages()?;
     let said = message.and_then(|message| messages.get(message as usize)).map(|message| message.role.to_string());
     said.or_else(|| openai_role(role?).map(str::to_owned))
 }
