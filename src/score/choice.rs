@@ -1,4 +1,4 @@
-//! Which of several labels an answer settles on. Nothing is guessed: if that is open, there is none.
+//! Finds the one label that an answer chooses. An ambiguous answer has none.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -9,10 +9,17 @@ use crate::score::label_words::{
 use crate::score::labels_found::{Found, begins, clause, listed_with, mentions, near, sentence, sign};
 use crate::score::next_question::before_next_choice;
 
-/// The label that the last announcement means, such as `the answer is`. Without one: the label with which the text begins
-/// or ends; the only one that `is correct`; the only one in the text. None of them if it is doubted, if an alternative or
-/// a list follows it, if it is taken back, if another one is right too, or if the text ends with another label or has another
-/// one alone on its first line. What follows a next question does not count.
+/// The label that an answer chooses. The first of these that there is:
+///
+/// 1. the label of the last announcement, such as `the answer is`;
+/// 2. the label with which the text begins;
+/// 3. the label with which it ends;
+/// 4. the only label that `is correct`;
+/// 5. the only label in the text.
+///
+/// There is none if that label is doubted or taken back, if an alternative or a list follows it, if another one is right too,
+/// or if the text ends with another label or has another one alone on its first line. What follows a next question does not
+/// count.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let are_wide = labels.iter().any(|label| label.contains(is_wide));

@@ -12,7 +12,7 @@ use crate::wording;
 
 /// Reads an object that is one line of a file.
 pub(super) fn object_from_line<'t, T: Deserialize<'t>>(line: &'t str) -> crate::Result<T> {
-    // Errors of such parts do not know where in the line they are. The same parts know it if they need not keep their digits.
+    // An error within raw JSON has no column. The line is then read again with ordinary types, whose errors have one.
     let in_place = || wording::object_from_line::<InPlace>(line).err();
     wording::object_from_line(line).map_err(|error| in_place().unwrap_or(error))
 }

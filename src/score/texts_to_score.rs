@@ -14,7 +14,9 @@ use crate::input::{Input, each_object};
 use crate::score::labeled_row::{Label, LabeledRow};
 use crate::score::text_to_score::{TextLine, TextToScore};
 use crate::score::{LogLikelihood, NormalizeBy, PickedLabel};
-use crate::server::{EngineAnswer, read_answers, split_label, split_request_id, without_infinities, without_run_id};
+use crate::server::{
+    EngineAnswer, gave_up, read_answers, split_label, split_request_id, without_infinities, without_run_id,
+};
 
 /// The texts to score of a dataset's rows. All are kept in memory, five bytes for each token.
 ///
@@ -148,7 +150,7 @@ impl LogLikelihoods {
         };
         let id = without_run_id(id, run_id).map_or_else(|| text_of(id), |id| text_of(&id));
         let (place, text) = texts.find(&id)?;
-        let is_failed = answer.error.is_some() || answer.finish_reason.as_deref() == Some("abort");
+        let is_failed = answer.error.is_some() || answer.finish_reason.as_deref().is_some_and(gave_up);
         let found = match &answer.prompt_logprobs {
             _ if is_failed => None,
             Some(logprobs) => Some(text.log_likelihood(logprobs).at(format_args!("the answer to {id}"))?),

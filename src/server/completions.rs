@@ -131,7 +131,7 @@ struct NvExt {
 
 pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let choices: Vec<Choice<'_>> = keys.get("choices")?.unwrap_or_default();
-    let answer = EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(keys.get("prompt_logprobs")?), ..keys.answer()? };
+    let (answer, mut prompt_logprobs) = (keys.answer()?, all::<VllmLogprobs>(keys.get("prompt_logprobs")?));
     let id = keys.raw("id").or_else(|| keys.raw("request_id"));
     let id = id.map(|id| without_prefix(Cow::Borrowed(id)));
     let is_only = choices.len() == 1;
@@ -151,7 +151,8 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         let answer = EngineAnswer {
             id: id.clone(),
             choice: (!is_only).then_some(choice.index.unwrap_or(i)).or(answer.choice),
-            prompt_logprobs: all(choice.prompt_logprobs).or_else(|| answer.prompt_logprobs.clone()),
+            prompt_logprobs: all(choice.prompt_logprobs)
+                .or_else(|| if is_only { prompt_logprobs.take() } else { prompt_logprobs.clone() }),
             token_ids,
             text,
             is_chat,

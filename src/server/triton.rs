@@ -6,10 +6,11 @@
 use std::io::Write;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::builder::PromptBuilder;
-use crate::error::{ErrorKind, Result, Warning};
+use crate::error::{At, Error, ErrorKind, Result, Warning};
 use crate::server::engine_keys::EngineKeys;
 use crate::server::keys::Keys;
 use crate::server::object::Object;
@@ -17,6 +18,7 @@ use crate::server::request::{Requests, Sampled};
 use crate::server::{AnswerFormat, EngineAnswer};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink, write_numbers};
 use crate::tokenizer::TokenId;
+use crate::wording;
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "triton",
@@ -204,32 +206,41 @@ fn check_input(name: &str, value: &Value) -> Result<()> {
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "Triton", keys: &["model_name", "outputs"], read };
 
 #[derive(Deserialize)]
-struct Output {
+struct Output<'a> {
     name: String,
     #[serde(default)]
     shape: Vec<usize>,
-    data: Vec<i64>,
+    /// Numbers of any type, or texts.
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+/// The numbers of an output, the one with this number.
+fn integers((at, output): (usize, &Output<'_>)) -> Result<Vec<i64>> {
+    let read = serde_json::from_str(output.data.get()).map_err(|error| Error::from(wording::in_value(&error)));
+    read.at(format_args!("outputs[{at}].data"))
 }
 
 /// Reads each beam or sequence: the rows of `output_ids`, which are as long as the longest one.
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
-    let find = |name: &str| outputs.iter().find(|output| output.name == name);
-    let ids = find("output_ids").ok_or_else(|| ErrorKind::Invalid("there is no output \"output_ids\"".into()))?;
-    let lengths = find("sequence_length").map_or(&[][..], |output| &output.data);
-    let row_length = match ids.shape[..] {
-        [.., _, row_length] if row_length > 0 && ids.data.len().is_multiple_of(row_length) => row_length,
-        _ => ids.data.len().max(1),
+    let find = |name: &str| outputs.iter().enumerate().find(|(_, output)| output.name == name);
+    let found = find("output_ids").ok_or_else(|| ErrorKind::Invalid("there is no output \"output_ids\"".into()))?;
+    let ids = integers(found)?;
+    let lengths = find("sequence_length").map_or(Ok(Vec::new()), integers)?;
+    let row_length = match found.1.shape[..] {
+        [.., _, row_length] if row_length > 0 && ids.len().is_multiple_of(row_length) => row_length,
+        _ => ids.len().max(1),
     };
-    let (answer, is_only) = (keys.answer()?, ids.data.len() <= row_length);
+    let (answer, is_only) = (keys.answer()?, ids.len() <= row_length);
     let read = |(choice, row): (usize, &[i64])| {
         let length = lengths.get(choice).and_then(|length| usize::try_from(*length).ok()).unwrap_or(usize::MAX);
         // Shorter beams are padded with -1.
         let ids = row.iter().take(length).map_while(|id| TokenId::try_from(*id).ok());
         EngineAnswer { token_ids: Some(ids.collect()), choice: (!is_only).then_some(choice), ..answer.clone() }
     };
-    Ok(match ids.data.is_empty() {
+    Ok(match ids.is_empty() {
         true => vec![EngineAnswer { token_ids: Some(Vec::new()), ..answer }],
-        false => ids.data.chunks(row_length).enumerate().map(read).collect(),
+        false => ids.chunks(row_length).enumerate().map(read).collect(),
     })
 }
