@@ -159,7 +159,7 @@ impl Reading<'_> {
     fn failed(&self, data: &str, otherwise: String) -> Failure {
         let answered = |status: u16| format!("the server answered {status}: {}", self.http.secrets().message(data));
         match status_in(data) {
-            Some(status @ (408 | 429)) => Failure::Busy { status, retry_after: None, message: answered(status) },
+            Some(status @ (408 | 429)) => Failure::Unavailable { status, retry_after: None, message: answered(status) },
             Some(status @ 400..500) => Failure::Refused { status: Some(status), message: answered(status) },
             _ => Failure::Broken(otherwise),
         }

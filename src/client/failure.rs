@@ -18,8 +18,8 @@ pub(super) enum Failure {
     Broken(String),
     /// A stream lacks ids that an answer in one piece has.
     OmittedIds,
-    /// The server asks to retry later.
-    Busy { status: u16, retry_after: Option<Duration>, message: String },
+    /// The server answers that it cannot do it, or not now: 408, 429, or 500 and above.
+    Unavailable { status: u16, retry_after: Option<Duration>, message: String },
     /// No request to this address can succeed.
     Unusable(String),
     /// The server rejects the request, and would again. There is no status if it says so within an answer without one.
@@ -30,8 +30,8 @@ impl Failure {
     /// Whether the server wants this request later, which has waited this often. That says nothing against the request.
     pub(super) fn asks_to_wait(&self, waits: u32) -> bool {
         match self {
-            Self::Busy { status: 429, .. } | Self::Busy { status: 503, retry_after: Some(_), .. } => true,
-            Self::Busy { status: 503, .. } => waits < MOST_WAITS,
+            Self::Unavailable { status: 429, .. } | Self::Unavailable { status: 503, retry_after: Some(_), .. } => true,
+            Self::Unavailable { status: 503, .. } => waits < MOST_WAITS,
             _ => false,
         }
     }
@@ -39,7 +39,7 @@ impl Failure {
     /// Whether the same request may be answered later. A server that lacks what is asked of it has not.
     pub(super) fn may_pass(&self) -> bool {
         match self {
-            Self::Busy { status, .. } => *status != 501,
+            Self::Unavailable { status, .. } => *status != 501,
             Self::Down(_) | Self::Closed(_) | Self::Broken(_) => true,
             Self::OmittedIds | Self::Unusable(_) | Self::Refused { .. } => false,
         }
@@ -47,12 +47,12 @@ impl Failure {
 
     /// How long the server asks to wait.
     pub(super) fn retry_after(&self) -> Option<Duration> {
-        if let Self::Busy { retry_after, .. } = self { *retry_after } else { None }
+        if let Self::Unavailable { retry_after, .. } = self { *retry_after } else { None }
     }
 
     pub(super) fn status(&self) -> Option<u16> {
         match self {
-            Self::Busy { status, .. } => Some(*status),
+            Self::Unavailable { status, .. } => Some(*status),
             Self::Refused { status, .. } => *status,
             Self::Down(_) | Self::Closed(_) | Self::Broken(_) | Self::OmittedIds | Self::Unusable(_) => None,
         }
@@ -62,20 +62,18 @@ impl Failure {
         match self {
             Self::Down(message) | Self::Closed(message) | Self::Broken(message) | Self::Unusable(message) => message,
             Self::OmittedIds => "the stream lacks ids".into(),
-            Self::Busy { message, .. } | Self::Refused { message, .. } => message,
+            Self::Unavailable { message, .. } | Self::Refused { message, .. } => message,
         }
     }
 }
 
 /// A request without an answer after all attempts.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct FailedRequest {
+#[derive(Debug)]
+pub(crate) struct FailedRequest {
     /// The server's message, or what happened to the connection.
-    pub error: String,
+    pub(crate) error: String,
     /// The status of its last answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// How many times it was sent.
-    pub attempts: u32,
+    pub(crate) attempts: u32,
 }

@@ -121,7 +121,7 @@ impl Http {
         let text = timeout(self.idle, self.beginning(response)).await.unwrap_or_default();
         let message = format!("the server answered {status}: {}", self.secrets.message(&text));
         Err(match status {
-            408 | 429 | 500.. => Failure::Busy { status, retry_after, message },
+            408 | 429 | 500.. => Failure::Unavailable { status, retry_after, message },
             _ => Failure::Refused { status: Some(status), message },
         })
     }
@@ -214,12 +214,18 @@ impl Http {
     }
 }
 
-/// The values of all headers that are sent, and the keys within them.
+/// A shorter value of a header is only hidden if the header's name says that it is secret: it may be a part of any word.
+const SHORTEST_SECRET: usize = 8;
+
+/// The values of headers that may be secret, and the keys within them.
 fn secrets(options: &ClientOptions, base: &Url) -> Vec<String> {
-    let in_headers = options.headers.iter().flat_map(|(_, value)| {
+    let in_headers = options.headers.iter().flat_map(|(name, value)| {
+        let name = name.to_ascii_lowercase();
+        let is_secret = ["auth", "key", "token", "secret", "cookie"].iter().any(|word| name.contains(word));
         // `Bearer KEY`: a server may repeat the key alone.
         let key = value.split_once(' ').filter(|(scheme, _)| scheme.chars().all(char::is_alphabetic));
-        [value.clone(), key.map_or_else(String::new, |(_, key)| key.trim().to_owned())]
+        let all = [value.clone(), key.map_or_else(String::new, |(_, key)| key.trim().to_owned())];
+        all.into_iter().filter(move |value| is_secret || value.len() >= SHORTEST_SECRET)
     });
     let password = base.password().map(|password| {
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
@@ -291,6 +297,17 @@ mod tests {
         "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpLVgWFNvjjWKYqZr72mA0f/g9WKKJ2iaa0b05C70nmehRANCAAR/",
         "PVpmNx/hy4pgv+mauvPbNKptQxdj/6Udx42+97inWlAglSncD/52367/+Utt96FWJChW9toqHojZtqnAKt/0",
     );
+
+    #[test]
+    fn short_values_are_secret_by_their_names() {
+        let headers = [("X-Version", "1"), ("X-Api-Key", "k1"), ("Authorization", "Bearer k2"), ("X-User", "somebody")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let options = ClientOptions { headers, ..ClientOptions::new("http://127.0.0.1") };
+        let base = Url::parse("http://127.0.0.1").expect("it is one");
+        let mut secrets = secrets(&options, &base);
+        secrets.retain(|secret| !secret.is_empty());
+        assert_eq!(secrets, ["k1", "Bearer k2", "k2", "somebody"]);
+    }
 
     /// The port of a server that speaks TLS.
     fn of_tls() -> u16 {

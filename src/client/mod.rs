@@ -19,7 +19,7 @@ mod retry_after;
 mod sse;
 mod streamed;
 
-pub use failure::FailedRequest;
+pub(crate) use failure::FailedRequest;
 pub use options::{ClientOptions, Notice};
 pub use ready::ServerNotes;
 pub use requests::Client;

@@ -256,7 +256,7 @@ impl Shared {
                 tries.attempts -= 1;
                 tries.waits += 1;
             }
-            Failure::Closed(_) | Failure::Broken(_) | Failure::Busy { .. } if tries.attempts <= self.retries => {
+            failure if failure.may_pass() && tries.attempts <= self.retries => {
                 tokio::time::sleep(pause(tries.attempts, failure.retry_after())).await;
             }
             // Every other request would fail in the same way.

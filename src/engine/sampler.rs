@@ -127,7 +127,7 @@ impl Sampler {
     /// The next token, whose id is its index among the logits. If several are likeliest, the first one.
     ///
     /// # Errors
-    /// [`ErrorKind::Engine`] if no logit is a number.
+    /// [`ErrorKind::Engine`] if the largest logit is infinite, or none is a number.
     pub fn sample(&mut self, logits: &[f32]) -> Result<TokenId> {
         let id = self.choose(&self.penalized(logits))?;
         self.see(&[id]);
@@ -148,10 +148,12 @@ impl Sampler {
     fn choose(&mut self, logits: &[f32]) -> Result<TokenId> {
         let numbers = (0..).zip(logits.iter().copied()).filter(|(_, logit)| !logit.is_nan());
         let likeliest = numbers.clone().reduce(|best, next| if next.1 > best.1 { next } else { best });
-        let Some((likeliest, max)) = likeliest.filter(|(_, max)| max.is_finite()) else {
-            let what = "all of the model's logits are NaN: its weights are damaged, or their type is too small";
-            return Err(ErrorKind::Engine(what.into()).into());
-        };
+        let (likeliest, max) = likeliest.unwrap_or((0, f32::NAN));
+        if !max.is_finite() {
+            let what =
+                format!("the model's largest logit is {max}: its weights are damaged, or their type is too small");
+            return Err(ErrorKind::Engine(what).into());
+        }
         let Sampling { temperature, top_p, top_k, .. } = self.sampling;
         if temperature == 0.0 {
             return Ok(likeliest);

@@ -142,9 +142,9 @@ impl StopMatcher {
         StopStream { matcher: self.clone(), state: self.start(), held: String::new(), finished: None }
     }
 
-    /// Whether output ends at this id. There are few, and comparing each one is faster than searching.
+    /// Whether output ends at this id.
     pub(super) fn stops_at(&self, id: TokenId) -> bool {
-        self.ids.contains(&id)
+        self.ids.binary_search(&id).is_ok()
     }
 
     /// The state before any text; none if there are no strings.

@@ -121,7 +121,7 @@ impl Turns {
         Ok(Some(TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break }))
     }
 
-    /// Adds the answer as the engine's ids, up to the first stop id: ids after it are ignored, and the template itself
+    /// Adds the answer as the engine's ids, up to the first stop: ids after it are ignored, and the template itself
     /// writes the end of a turn. A chat template works on text, and is given that of the ids without special
     /// tokens.
     ///

@@ -87,7 +87,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[cfg(feature = "arrow")]
     all!(is_shared: Table, TableFormat);
     #[cfg(feature = "http")]
-    all!(is_shared: metatok::client::Client, metatok::client::ClientOptions, metatok::client::FailedRequest, metatok::client::Notice, metatok::client::ServerNotes, metatok::run::ServerTotals);
+    all!(is_shared: metatok::client::Client, metatok::client::ClientOptions, metatok::client::Notice, metatok::client::ServerNotes, metatok::run::ServerTotals);
     #[cfg(feature = "candle")]
     all!(is_shared: CandleDevice, CandleEngine);
     // One for each thread.
