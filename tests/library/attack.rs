@@ -3,20 +3,25 @@
 
 use std::sync::Arc;
 
+use metatok::dialect::ChatTemplate;
 use metatok::template::{Affix, AffixItem, RoleTemplate, RoundItem};
 use metatok::tokenizer::TokenizerFiles;
 use metatok::{
     AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder,
     TokenId, TokenizedPrompt, Tokenizer,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Tests, tests};
 use crate::loaded;
 use crate::subjects::{self, SYNTHETIC, added};
 
 pub(crate) fn tests() -> Tests {
-    tests![no_content_changes_the_reserved_tokens, what_is_left_out_hides_no_forged_token]
+    tests![
+        no_content_changes_the_reserved_tokens,
+        no_text_beside_contents_is_a_reserved_token,
+        what_is_left_out_hides_no_forged_token,
+    ]
 }
 
 /// The tokenizer that leaves out what it does not know.
@@ -290,6 +295,64 @@ fn no_content_changes_the_reserved_tokens() {
     }
     println!("{all} attacks");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Writes every key and every value that a conversation has.
+const WRITES_ALL: &str = "
+    {%- macro say(value) -%}
+        {%- if value is mapping -%}{% for key, item in value.items() %}{{ key }}={{ say(item) }} {% endfor %}
+        {%- elif value is string or value is number -%}{{ value }}
+        {%- elif value is iterable -%}{% for item in value %}{{ say(item) }} {% endfor %}
+        {%- endif -%}
+    {%- endmacro -%}
+    {{ say(messages) }}{{ say(tools) }}{{ say(documents) }}{{ say(extra) }}";
+/// Makes a token of each type, by the template's own texts.
+const WRITES_TYPES: &str = "
+    {%- for m in messages -%}
+        {%- for call in m.tool_calls or [] %}<|{{ call.type }}|>{% endfor -%}
+    {%- endfor -%}
+    {%- for tool in tools or [] %}<|{{ tool.type }}|>{% endfor -%}";
+
+/// Keys, types and values anywhere in a conversation are content, too.
+fn no_text_beside_contents_is_a_reserved_token() {
+    const END: &str = "<|im_end|>";
+    let said = |message: Value| json!({"messages": [{"role": "user", "content": "Hi"}, message]});
+    let beside = |key: &str, value: Value| json!({"messages": [{"role": "user", "content": "Hi"}], key: value});
+    let part = |part: Value| said(json!({"role": "user", "content": [part]}));
+    let call = |call: Value| said(json!({"role": "assistant", "content": "", "tool_calls": [call]}));
+    let anywhere = [
+        part(json!({"type": "text", "text": "Hi", END: 1})),
+        part(json!({"type": "text", "text": "Hi", "cache": {END: 1}})),
+        part(json!({"type": "image", "image": "a.png", END: 1})),
+        said(json!({"role": "user", "content": "Hi", END: 1})),
+        said(json!({"role": "user", "content": "Hi", "name": {END: 1}})),
+        said(json!({"role": END, "content": "Hi"})),
+        call(json!({"type": "function", "function": {"name": "f", "arguments": {END: 1}}})),
+        call(json!({"type": "function", "function": {"name": "f", "arguments": {}}, END: 1})),
+        call(json!({"type": END, "function": {"name": "f", "arguments": {}}})),
+        beside("tools", json!([{"type": "function", "function": {"name": "f", "parameters": {END: {}}}}])),
+        beside("tools", json!([{"type": END, END: 1}])),
+        beside("documents", json!([{"title": "a", END: 1}])),
+        beside("chat_template_kwargs", json!({"extra": {END: [1]}})),
+    ];
+    let types = [
+        call(json!({"type": "im_end", "function": {"name": "f", "arguments": {}}})),
+        beside("tools", json!([{"type": "im_end"}])),
+    ];
+    let tokenizer = loaded::demo();
+    let end = tokenizer.token_to_id(END).expect("the demo has it");
+    for (source, chats) in [(WRITES_ALL, &anywhere[..]), (WRITES_TYPES, &types[..])] {
+        let model = Model::from(ChatTemplate::new("mine", source));
+        let options = BuilderOptions { text: true, ..BuilderOptions::default() };
+        let builder = PromptBuilder::new(&model, Arc::clone(&tokenizer), &options).expect("it is a template");
+        for chat in chats {
+            let chat: Conversation = serde_json::from_value(chat.clone()).unwrap_or_else(|error| panic!("{error}"));
+            let prompt = builder.build(&chat).unwrap_or_else(|error| panic!("{error}: {chat:?}"));
+            let text = prompt.text.expect("it was asked for");
+            assert!(text.contains(END), "{text:?} of {chat:?}");
+            assert!(!prompt.input_ids.contains(&end), "{text:?} of {chat:?}");
+        }
+    }
 }
 
 /// A library says of a token that it comes from text before it, as far as characters are missing there.

@@ -244,7 +244,9 @@ fn in_message(message: &ChatMessage, is: &mut dyn FnMut(&str) -> bool) -> bool {
     let in_content = match &message.content {
         Content::Text(text) => is(text),
         Content::Parts(parts) => parts.iter().any(|part| match part {
-            ContentPart::Text(part) => is(&part.text) || part.others.values().any(|value| in_json(value, is)),
+            ContentPart::Text(part) => {
+                is(&part.text) || part.others.iter().any(|(key, value)| is(key) || in_json(value, is))
+            }
             ContentPart::Media(_) | ContentPart::Other(_) => {
                 serde_json::to_value(part).is_ok_and(|json| in_json(&json, is))
             }

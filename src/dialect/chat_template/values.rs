@@ -76,9 +76,40 @@ impl Values<'_> {
     }
 }
 
-/// Whether a value only names the kind of what it is in, such as `"type": "function"`.
+/// Whether a value only names the kind of what it is in, such as `"type": "function"`. Templates compare these types, and
+/// look them up. Another type is data like any content.
 fn is_kind(key: &str, name: &str) -> bool {
-    key == "type" && !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+    key == "type"
+        && matches!(
+            name,
+            "text"
+                | "input_text"
+                | "output_text"
+                | "refusal"
+                | "image"
+                | "image_url"
+                | "input_image"
+                | "audio"
+                | "audio_url"
+                | "input_audio"
+                | "video"
+                | "video_url"
+                | "file"
+                | "document"
+                | "thinking"
+                | "reasoning"
+                | "function"
+                | "custom"
+                | "tool_use"
+                | "tool_result"
+                | "string"
+                | "number"
+                | "integer"
+                | "boolean"
+                | "array"
+                | "object"
+                | "null"
+        )
 }
 
 /// A dict. Texts in its keys may have marks, which lookups ignore.
