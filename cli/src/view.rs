@@ -31,14 +31,15 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let options = setup::options(&args.prompts, dataset.as_ref());
     flags::check_template(&args.prompts.template, options.mode)?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
-    let (place, line) = nth(args, source, dataset.as_ref())?;
+    let Selected { place, json: line, number, of } = selected(args, source, dataset.as_ref())?;
     let shown = match &dataset {
         None => builder
             .record_reader(args.input.input_format)
             .parse(&line)
             .and_then(|record| Ok((record.into_conversation(options.mode)?.0, None))),
         Some(dataset) => {
-            of_row(dataset, &line, args, &builder).map(|ChosenPrompt { conversation, turn, .. }| (conversation, turn))
+            let chosen = of_row(dataset, &line, (number, of), args, &builder);
+            chosen.map(|ChosenPrompt { conversation, turn, .. }| (conversation, turn))
         }
     };
     let (conversation, turn) = shown.at(&place)?;
@@ -68,36 +69,63 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     }
 }
 
-/// The selected line, and its place.
-fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Result<(String, String)> {
+/// The selected record.
+struct Selected {
+    place: String,
+    json: String,
+    /// Its number among all records, from 0, and how many were read.
+    number: usize,
+    of: usize,
+}
+
+/// Reads up to the selected record: by default the first, or the first row that the dataset picks among all.
+fn selected(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Result<Selected> {
     let longest = args.input.read.max_line_bytes;
     let mut inputs = source.open_or_demo(args.input.shape())?;
     let names = names(&inputs);
     if let Some(dataset) = dataset {
         inputs = dataset.through_arrow(inputs)?;
     }
-    let (mut count, mut found, mut is_last) = (0, None, setup::limit(args.input.limit));
+    let picking = dataset.map(PreparedDataset::dataset).filter(|dataset| dataset.picks_rows());
+    let (mut of, mut found, mut is_last) = (0, Vec::new(), setup::limit(args.input.limit));
     each_record(inputs, setup::holds(dataset), longest, |place, record| {
-        count += 1;
-        if count <= args.prompt {
-            return Ok(is_last());
+        of += 1;
+        let is_wanted = args.prompt.unwrap_or(0) == of - 1;
+        if is_wanted || (args.prompt.is_none() && picking.is_some()) {
+            let json = record.and_then(|record| Ok(record.json()?.into_owned()));
+            found.push((of - 1, place.to_string(), json.map_err(|error| place.of_error(error))));
         }
-        let json = record.and_then(|record| Ok(record.json()?.into_owned()));
-        found = Some((place.to_string(), json.map_err(|error| place.of_error(error))?));
-        Ok(ControlFlow::Break(()))
+        Ok(match picking {
+            Some(_) => ControlFlow::Continue(()),
+            None if is_wanted => ControlFlow::Break(()),
+            None => is_last(),
+        })
     })?;
-    found.ok_or_else(|| {
-        let Some(last) = count.checked_sub(1) else { return nothing_in(&names, dataset.is_some()) };
-        let message = format!("there is no prompt {}; prompts are counted from 0, and the last is {last}", args.prompt);
-        Error::from(ErrorKind::Usage(message)).at(names)
-    })
+    let wanted = match (args.prompt, picking) {
+        (Some(number), _) => number,
+        (None, Some(dataset)) => dataset.picked_rows(of)?.next().map_or(0, |pick| pick.row),
+        (None, None) => 0,
+    };
+    match found.into_iter().find(|(number, ..)| *number == wanted) {
+        Some((number, place, json)) => Ok(Selected { place, json: json?, number, of }),
+        None => {
+            let Some(last) = of.checked_sub(1) else { return Err(nothing_in(&names, dataset.is_some())) };
+            let message = format!("there is no prompt {wanted}; prompts are counted from 0, and the last is {last}");
+            Err(Error::from(ErrorKind::Usage(message))).at(names)
+        }
+    }
 }
 
-/// The prompt of the selected row.
-fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<ChosenPrompt> {
+/// The prompt of the selected row, by its number and that of all rows.
+fn of_row(
+    dataset: &PreparedDataset,
+    line: &str,
+    (row, rows): (usize, usize),
+    args: &ViewArgs,
+    builder: &PromptBuilder,
+) -> Result<ChosenPrompt> {
     let answers = earlier_answers::read(&args.answers, &args.input, Some(dataset))?;
-    let choice =
-        PromptChoice { row: args.prompt, label: args.label.as_deref(), turn: args.turn, answers: answers.as_ref() };
+    let choice = PromptChoice { row, rows, label: args.label.as_deref(), turn: args.turn, answers: answers.as_ref() };
     let chosen = dataset.choose_prompt(builder, line.into(), &choice)?;
     for warning in &chosen.warnings {
         say!("warning: {}", warning.in_flags());

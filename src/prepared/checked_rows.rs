@@ -1,15 +1,16 @@
 //! Rows for a checker: their prompts, filled in both ways.
 
-use std::ops::ControlFlow;
+use foldhash::HashSet;
 
 use crate::check::Checker;
+use crate::dataset::PickedRow;
 use crate::error::Result;
-use crate::input::{Holds, Input, each_record};
-use crate::prepared::PreparedDataset;
+use crate::input::Input;
+use crate::prepared::{PreparedDataset, line_batches};
 
 impl PreparedDataset {
-    /// Shows the dataset and its rows, up to this many, to a checker, and returns how many there were. Their prompts have
-    /// any length.
+    /// Shows the dataset and the rows that it asks, each once and up to this many, to a checker, and returns how many there
+    /// were. Their prompts have any length.
     ///
     /// ```
     /// use metatok::input::Input;
@@ -31,19 +32,33 @@ impl PreparedDataset {
     pub fn check_rows(&self, inputs: Vec<Input>, limit: Option<usize>, checker: &mut Checker) -> Result<usize> {
         let (single_pass, limit) = (self.single_pass(), limit.unwrap_or(usize::MAX));
         let (mut prompter, mut other) = (self.prompter(), single_pass.prompter());
-        let mut retriever = self.retriever()?;
+        let longest = self.options.max_line_bytes;
+        let mut next = line_batches(Some(self), inputs, longest, None)?;
         checker.see_dataset(self.dataset(), self.train());
-        let mut rows = 0;
-        each_record(inputs, Holds::Rows, self.options.max_line_bytes, |place, record| {
-            let row = record.and_then(|record| self.dataset.row_of(record)).map_err(|error| place.of_error(error))?;
-            let examples = retriever.retrieve(rows).and_then(|examples| self.example_ids(&row, examples));
-            let examples = examples.map_err(|error| place.of_error(error))?;
-            let prompts = self.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
-            let filled_once = single_pass.prompts(&row, examples.into(), &mut other, |_| Ok(0));
-            checker.see_row(&row, prompts, filled_once, &place.to_string());
-            rows += 1;
-            Ok(if rows < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-        })?;
+        let (mut rows, mut repeated) = (0, HashSet::default());
+        while rows < limit
+            && let Some(mut batch) = next()
+        {
+            let all = std::mem::take(&mut batch.examples);
+            for (i, (line, examples)) in batch.lines.iter().zip(all).enumerate() {
+                let PickedRow { row: number, repeat, .. } = batch.pick(i);
+                if repeat.is_some() && !repeated.insert(number) {
+                    continue;
+                }
+                let place = batch.place(line);
+                let row = batch.raw(line, longest).and_then(|record| self.dataset.row_of(record));
+                let row = row.map_err(|error| place.of_error(error))?;
+                let examples = self.example_ids(&row, examples).map_err(|error| place.of_error(error))?;
+                let prompts = self.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
+                let filled_once = single_pass.prompts(&row, examples.into(), &mut other, |_| Ok(0));
+                checker.see_row(&row, prompts, filled_once, &place.to_string());
+                rows += 1;
+                if rows == limit {
+                    return Ok(rows);
+                }
+            }
+            batch.error.map_or(Ok(()), Err)?;
+        }
         Ok(rows)
     }
 }

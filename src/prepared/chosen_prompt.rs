@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use crate::answers::ModelAnswers;
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
+use crate::dataset::rows::Picks;
 use crate::dataset::{Examples, PickedRow, RawRecord, Row, RowPrompt, TurnPlan};
-use crate::error::{At, Error, ErrorKind, Result, Setting, Warning, way_out};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting, Warning, way_out};
 use crate::prepared::PreparedDataset;
 use crate::turns::TurnPrompt;
 use crate::view::ViewTurn;
@@ -16,6 +17,9 @@ use crate::view::ViewTurn;
 pub struct PromptChoice<'a> {
     /// The number of the row, from 0: its examples may depend on the rows before it.
     pub row: usize,
+    /// How many rows the input has. It matters only if the dataset picks among them
+    /// ([`Dataset::picks_rows`](crate::Dataset::picks_rows)).
+    pub rows: usize,
     /// The label of the prompt.
     pub label: Option<&'a str>,
     /// The turn of the dialogue.
@@ -51,17 +55,22 @@ impl PreparedDataset {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`Self::prompts`]; [`ErrorKind::Usage`] if there is no such prompt, if a judge has no answer to the
-    /// row, or if a turn needs an answer that is missing.
+    /// The same as for [`Self::prompts`] and [`Dataset::picked_rows`](crate::Dataset::picked_rows); [`ErrorKind::Usage`] if
+    /// there is no such prompt, if a judge has no answer to the row, or if a turn needs an answer that is missing.
     pub fn choose_prompt(
         &self,
         builder: &PromptBuilder,
         record: RawRecord<'_>,
         choice: &PromptChoice<'_>,
     ) -> Result<ChosenPrompt> {
-        let pick = self.first_pick(choice.row);
+        let is_chosen = |pick: &PickedRow| pick.row == choice.row;
+        let pick = self.picks(choice)?.find(is_chosen).ok_or_else(|| self.not_asked())?;
         let row = self.chosen_row(record, pick)?;
-        let examples = self.examples_of(choice.row)?;
+        let mut retriever = self.retriever()?;
+        // Random examples depend on how many were drawn before.
+        let mut before = self.picks(choice)?.take_while(|pick| !is_chosen(pick));
+        let index = before.try_fold(0, |index, pick| retriever.retrieve_picked(index, pick.row).map(|_| index + 1))?;
+        let examples = retriever.retrieve_picked(index, pick.row)?;
         let mut warnings = self.warnings(&row, |_| true);
         if !self.dataset.inferencer.kind.has_turns() {
             let conversation = self.labeled(builder, &row, examples, choice.label)?;
@@ -73,9 +82,18 @@ impl PreparedDataset {
         Ok(ChosenPrompt { conversation, turn: Some(turn), warnings })
     }
 
-    /// A row the first time that it comes.
-    fn first_pick(&self, row: usize) -> PickedRow {
-        PickedRow { repeat: (self.dataset.repeats.times() > 1).then_some(0), ..PickedRow::once(row) }
+    /// The rows that are asked, in order: without an end where the dataset does not pick among them.
+    fn picks(&self, choice: &PromptChoice<'_>) -> Result<Picks> {
+        match self.dataset.picks_rows() {
+            true => self.dataset.picked_rows(choice.rows),
+            false => Ok(Box::new((0..).map(PickedRow::once))),
+        }
+    }
+
+    fn not_asked(&self) -> Error {
+        let way_out = way_out!["choose another row with ", Setting::PROMPT, ", or change the range"];
+        let error = ErrorKind::Usage("the row is not asked".into()).with_way_out(way_out);
+        error.at("reader_cfg.test_range").at(Place::file(&self.dataset.name))
     }
 
     fn chosen_row<'r>(&self, record: RawRecord<'r>, pick: PickedRow) -> Result<Cow<'r, Row>> {
@@ -85,13 +103,6 @@ impl PreparedDataset {
             ErrorKind::Usage(what.into()).with_way_out(way_out).at(Setting::JUDGE)
         };
         self.row(record, pick)?.ok_or_else(no_answer)
-    }
-
-    fn examples_of(&self, row: usize) -> Result<Examples> {
-        let mut retriever = self.retriever()?;
-        // Random examples depend on how many were drawn before.
-        (0..row).try_for_each(|before| retriever.retrieve(before).map(drop))?;
-        retriever.retrieve(row)
     }
 
     fn chosen_turn(

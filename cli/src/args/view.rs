@@ -22,8 +22,10 @@ Examples:
 )]
 pub(crate) struct ViewArgs {
     /// Which prompt to show, counted from 0 over all files
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
-    pub(crate) prompt: usize,
+    ///
+    /// Default: the first; if the dataset picks rows, the first that it asks.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) prompt: Option<usize>,
 
     /// Show each token's id below it
     #[arg(long)]
