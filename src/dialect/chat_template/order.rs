@@ -12,7 +12,7 @@ use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::generators::generator;
 use crate::dialect::chat_template::marks::without_marks;
 use crate::dialect::chat_template::methods::iterated;
-use crate::dialect::chat_template::python_repr::kind;
+use crate::dialect::chat_template::python_repr::{kind, pairs};
 
 /// Puts them in the place of those that compare texts with their marks.
 pub(super) fn add(environment: &mut Environment<'static>) {
@@ -58,9 +58,7 @@ fn dictsort(state: &State<'_, '_>, value: &Value, args: Rest<Value>, kwargs: Kwa
         let what = format!("dictsort sorts a dict, not a value of type {}", value.kind());
         return Err(Error::new(ErrorKind::InvalidOperation, what));
     }
-    // Not by name: that would look through a dict from its beginning for each.
-    let pairs = value.as_object().and_then(|dict| dict.try_iter_pairs()).into_iter().flatten();
-    let keyed = pairs.map(|(name, item)| {
+    let keyed = pairs(value).map(|(name, item)| {
         let key = part_of_key(state, if by_value { &item } else { &name }, keeps_case)?;
         Ok((key, Value::from((name, item))))
     });

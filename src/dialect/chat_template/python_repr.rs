@@ -33,14 +33,14 @@ fn write_repr(value: &Value, depth: usize, out: &mut String) {
         ValueKind::Map => {
             let [open, close] = if is_namespace(value) { ["<Namespace {", "}>"] } else { ["{", "}"] };
             out.push_str(open);
-            for (i, key) in value.try_iter().into_iter().flatten().enumerate() {
+            for (i, (key, item)) in pairs(value).enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
                 if out.len() > LONGEST {
                     break;
                 }
                 write_repr(&key, depth + 1, out);
                 out.push_str(": ");
-                write_repr(&value.get_item(&key).unwrap_or_default(), depth + 1, out);
+                write_repr(&item, depth + 1, out);
             }
             out.push_str(close);
         }
@@ -70,6 +70,11 @@ pub(super) fn kind(value: &Value) -> ValueKind {
         ValueKind::Iterable if value.len().is_some() => ValueKind::Seq,
         kind => kind,
     }
+}
+
+/// The keys and values of a dict. Not key by key: each would be looked for from the beginning.
+pub(super) fn pairs(dict: &Value) -> impl Iterator<Item = (Value, Value)> {
+    dict.as_object().and_then(|dict| dict.try_iter_pairs()).into_iter().flatten()
 }
 
 /// Whether a value is what `namespace()` gives, which Jinja here takes for a dict.
@@ -125,14 +130,14 @@ fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) 
             return Err("Object of type Namespace is not JSON serializable".into());
         }
         ValueKind::Map => {
-            let mut keys: Vec<Value> = value.try_iter().map_err(|error| error.to_string())?.collect();
+            let mut entries: Vec<(Value, Value)> = pairs(value).collect();
             if style.sort_keys {
-                keys.sort_by_cached_key(|key| {
+                entries.sort_by_cached_key(|(key, _)| {
                     let text = key.as_str().map(|text| Value::from(&*without_marks(text)));
                     text.unwrap_or_else(|| key.clone())
                 });
             }
-            let entries = keys.into_iter().map(|key| (value.get_item(&key).unwrap_or_default(), Some(key)));
+            let entries = entries.into_iter().map(|(key, item)| (item, Some(key)));
             container(['{', '}'], entries, style, depth, out)?;
         }
         ValueKind::Seq => {
@@ -210,4 +215,26 @@ fn write_json_string(text: &str, style: &JsonStyle, out: &mut String) {
         }
     }
     out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::chat_template::values::Values;
+
+    #[test]
+    fn every_key_of_a_dict_is_read_once() {
+        let entries = (0..100_000).map(|key| (key.to_string(), serde_json::Value::Null)).collect();
+        let dict = Values { owner: None }.of(&serde_json::Value::Object(entries));
+        let style = JsonStyle {
+            indent: None,
+            item_separator: ", ".into(),
+            key_separator: ": ".into(),
+            sort_keys: true,
+            ensure_ascii: true,
+        };
+        let json = json(&dict, &style).expect("it is JSON");
+        assert!(json.starts_with("{\"0\": null, \"1\": null, \"10\": null"));
+        assert!(repr(&dict).starts_with("{'0': None, '1': None, '2': None"));
+    }
 }
