@@ -118,9 +118,18 @@ fn beside(tag: &str, statement: &str, is_before: bool) -> String {
 
 /// Where the `{% endraw %}` begins that ends a raw block.
 fn end_of_raw(text: &str) -> usize {
-    let tags = text.match_indices("{%").map(|(at, _)| at);
-    let is_end = |at: &usize| text[*at..].find("%}").is_some_and(|end| inner(&text[*at..*at + end + 2]) == "endraw");
-    tags.into_iter().find(is_end).unwrap_or(text.len())
+    let mut from = 0;
+    for (at, closing) in text.match_indices("%}") {
+        let end = at + closing.len();
+        // The last tag that begins before this end.
+        if let Some(start) = text[from..at].rfind("{%").map(|start| from + start)
+            && inner(&text[start..end]) == "endraw"
+        {
+            return start;
+        }
+        from = end;
+    }
+    text.len()
 }
 
 fn tag_for_minijinja<'t>(tag: &'t str, macros: &BTreeSet<&str>) -> Cow<'t, str> {
@@ -182,6 +191,7 @@ mod tests {
             ("{%- raw -%}\n{% endraw %}", "{%- raw -%}\n{% endraw %}"),
             ("a{% raw %} {% endraw %}b", "a{% raw +%} {%+ endraw %}b"),
             ("a{% raw %} {%- endraw -%}b", "a{% raw +%} {%- endraw -%}b"),
+            ("{% raw %}{%{%endraw%}", "{% raw +%}{%{%+endraw%}"),
             ("{{ {'a': {}} ~ '{% for x in y %}' }}", "{{ {'a': {}} ~ '{% for x in y %}' }}"),
             ("{%- for m in messages -%}", "{%- for m in(messages)|metatok_iterated  -%}"),
             ("{% for(a, b) in c %}", "{% for(a, b) in(c)|metatok_iterated  %}"),
@@ -220,6 +230,14 @@ mod tests {
         ];
         for (source, expected) in cases {
             assert_eq!(prepared(source), expected);
+        }
+    }
+
+    #[test]
+    fn raw_text_is_searched_once() {
+        for end in ["", "%}", "%}{% endraw %}"] {
+            let source = format!("{{% raw %}}{}{end}", "{%".repeat(1 << 20));
+            assert!(prepared(&source).starts_with("{% raw +%}{%"), "{end}");
         }
     }
 }
