@@ -15,8 +15,10 @@ pub(super) struct CompiledConversation {
     pub(super) layout: Layout<Atoms>,
     pub(super) system: Vec<SystemPiece<Atoms>>,
     pub(super) system_message: Atoms,
-    /// Whether the template's own message is empty, and the text around any.
-    pub(super) is_empty: (bool, bool),
+    /// Whether the template has a system message of its own.
+    pub(super) has_system_message: bool,
+    /// Whether it writes text around any system message.
+    pub(super) has_text_around: bool,
     pub(super) roles: [Atoms; 2],
     /// The strings of the tokens that may be at the end of the text that [`Layout::finish`] trims.
     pub(super) token_texts: Vec<(TokenId, String)>,

@@ -79,30 +79,27 @@ impl ConversationTemplate {
     fn system_as_meta(&self, layout: &Layout<String>) -> Result<(String, RoleTemplate)> {
         let no_place = || role("SYSTEM").refuse("it has no place for a system message");
         let (system, message) = self.system.parts()?;
-        let is_written = |is_empty: bool| match layout.system {
-            When::Always => true,
-            When::IfText => !is_empty,
-            When::IfMessage => !message.is_empty(),
-            When::Never => false,
-        };
+        let has_message = !message.is_empty();
         match system.iter().position(|piece| *piece == SystemPiece::Message) {
             _ if layout.system == When::Never => Ok((String::new(), no_place())),
             // A text that never changes.
             None => {
                 let text = text_of(&system)?;
-                let text = if is_written(text.is_empty()) { text + &of(&layout.after_system)? } else { String::new() };
+                let text = match layout.system.is_written(has_message, !text.is_empty()) {
+                    true => text + &of(&layout.after_system)?,
+                    false => String::new(),
+                };
                 Ok((text, no_place()))
             }
             Some(at) => {
                 let (before, after) = (text_of(&system[..at])?, text_of(&system[at + 1..])?);
-                let default_prompt = is_written(before.is_empty() && after.is_empty() && message.is_empty());
+                let has_text_around = !(before.is_empty() && after.is_empty());
+                let default_prompt = layout.system.is_written(has_message, has_text_around || has_message);
                 // An empty message leaves the rest of the part, if that has text and counts.
-                let is_empty_written = match layout.system {
-                    When::Always => true,
-                    When::IfText => !(before.is_empty() && after.is_empty()),
-                    When::IfMessage | When::Never => false,
+                let empty = match layout.system.is_written(false, has_text_around) {
+                    true => EmptyContent::Written,
+                    false => EmptyContent::Silent,
                 };
-                let empty = if is_empty_written { EmptyContent::Written } else { EmptyContent::Silent };
                 let end = affix(after + &of(&layout.after_system)?);
                 let role = role("SYSTEM").begin(affix(before)).prompt(message).end(end);
                 Ok((String::new(), RoleTemplate { default_prompt, empty, ..role }))

@@ -48,6 +48,18 @@ pub(super) enum When {
     Never,
 }
 
+impl When {
+    /// Whether it is written, if there is a message, and any text.
+    pub(super) fn is_written(self, has_message: bool, has_text: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::IfText => has_text,
+            Self::IfMessage => has_message,
+            Self::Never => false,
+        }
+    }
+}
+
 /// Which label a message has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Labels {

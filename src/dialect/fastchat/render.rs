@@ -8,7 +8,7 @@ use crate::dialect::fastchat::layout::{First, Layout, When};
 use crate::dialect::fastchat::said::{self, Said, Words};
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
-use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
+use crate::error::{At, ErrorKind, Fault, OfFile, Result};
 use crate::render::{Renderer, Segments, TemplateCut};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{TokenId, Tokenizer};
@@ -73,7 +73,7 @@ impl ConversationRenderer {
     fn compile(template: &ConversationTemplate, mut compiled: impl FnMut(&str) -> Result<Atoms>) -> Result<Self> {
         let layout = Layout::new(template).try_map(|text| compiled(&text))?;
         let (system, own) = template.system.parts()?;
-        let around_is_empty = !system.iter().any(|piece| matches!(piece, SystemPiece::Text(_)));
+        let has_text_around = system.iter().any(|piece| matches!(piece, SystemPiece::Text(_)));
         let piece = |piece: SystemPiece<String>| {
             Ok(match piece {
                 SystemPiece::Text(text) => SystemPiece::Text(compiled(&text)?),
@@ -97,7 +97,8 @@ impl ConversationRenderer {
             layout,
             system,
             system_message: compiled(own)?,
-            is_empty: (own.is_empty(), around_is_empty),
+            has_system_message: !own.is_empty(),
+            has_text_around,
             roles: [compiled(&labels[0])?, compiled(&labels[1])?],
             token_texts: Vec::new(),
         };
@@ -117,6 +118,17 @@ impl ConversationRenderer {
     fn writes_system(&self) -> bool {
         let is_written = self.compiled.layout.system != When::Never || self.compiled.layout.first == First::AfterSystem;
         is_written && self.compiled.system.contains(&SystemPiece::Message)
+    }
+
+    /// The content of a system message, which must be text, and its position.
+    fn system_text<'a>(&self, said: &Said<'a>) -> Result<(&'a str, usize)> {
+        said.without_images()?;
+        let what = match said.words {
+            Words::Text(text) if text.is_empty() || self.writes_system() => return Ok((text, said.index)),
+            Words::Text(_) => "the template has no place for a system message; put it in the first user message",
+            Words::Ids(_) => "a system message must be text, not token ids",
+        };
+        Err(ErrorKind::Conversation(what.into()).into())
     }
 
     /// The turn of a message.
@@ -158,7 +170,7 @@ impl ConversationRenderer {
         let mut turns: Vec<Turn<'a>> = preset.collect();
         turns.reserve(said.len() + 1);
         for &said in said {
-            turns.push(self.turn(said).at(Place::Message(said.index))?);
+            turns.push(self.turn(said).at(said.place())?);
         }
         if mode == Mode::Generate {
             let is_models = |turn: &Turn<'_>| turn.message.is_some() && matches!(turn.label, Label::Role(1));
@@ -183,14 +195,10 @@ impl Renderer for ConversationRenderer {
         };
         let (system, said) = match &said[..] {
             [first, rest @ ..] if first.role == "system" && !self.literal_labels => {
-                (Some(system_text(first).at(Place::Message(first.index))?), rest)
+                (Some(self.system_text(first).at(first.place())?), rest)
             }
             all => (None, all),
         };
-        if system.is_some_and(|system| !system.is_empty()) && !self.writes_system() {
-            let what = "the template has no place for a system message; put it in the first user message";
-            return Err(Error::from(ErrorKind::Conversation(what.into()))).at(Place::Message(0));
-        }
         let turns = self.turns(said, mode)?;
         let mut writer = Writer { template: &self.compiled, segments, system };
         writer.opening()?;
@@ -219,15 +227,6 @@ impl Renderer for ConversationRenderer {
 
     fn template_cut(&self) -> TemplateCut {
         self.template_cut
-    }
-}
-
-/// The content of a system message, which must be text.
-fn system_text<'a>(said: &Said<'a>) -> Result<&'a str> {
-    said.without_images()?;
-    match said.words {
-        Words::Text(text) => Ok(text),
-        Words::Ids(_) => Err(ErrorKind::Conversation("a system message must be text, not token ids".into()).into()),
     }
 }
 

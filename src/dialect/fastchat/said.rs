@@ -13,6 +13,8 @@ pub(super) struct Said<'a> {
     pub(super) words: Words<'a>,
     /// Its position in the conversation.
     pub(super) index: usize,
+    /// Whether the conversation is a prompt list, so that it is one of the list's items.
+    is_item: bool,
 }
 
 /// The words of a message.
@@ -24,8 +26,8 @@ pub(super) enum Words<'a> {
 }
 
 impl<'a> Said<'a> {
-    fn new(role: &'a str, said: Option<ContentRef<'a>>, index: usize) -> Result<Self> {
-        let text = |text| Ok(Self { role, images: 0, words: Words::Text(text), index });
+    fn new(role: &'a str, said: Option<ContentRef<'a>>, index: usize, is_item: bool) -> Result<Self> {
+        let text = |text| Ok(Self { role, images: 0, words: Words::Text(text), index, is_item });
         let parts = match said {
             None => return text(""),
             Some(ContentRef::Text(said)) => return text(said),
@@ -42,7 +44,12 @@ impl<'a> Said<'a> {
                 return Err(ErrorKind::Conversation(what.into()).into());
             }
         };
-        Ok(Self { role, images, words, index })
+        Ok(Self { role, images, words, index, is_item })
+    }
+
+    /// Where it is, for errors.
+    pub(super) fn place(&self) -> Place {
+        if self.is_item { Place::Item(self.index) } else { Place::Message(self.index) }
     }
 
     /// Whether there is neither text nor an image.
@@ -64,7 +71,7 @@ impl<'a> Said<'a> {
 pub(super) fn messages(messages: &[ChatMessage]) -> Result<Vec<Said<'_>>> {
     let mut said = Vec::with_capacity(messages.len());
     for (index, ChatMessage { role, content, .. }) in messages.iter().enumerate() {
-        said.push(Said::new(role, Some(content.content_ref()), index).at(Place::Message(index))?);
+        said.push(Said::new(role, Some(content.content_ref()), index, false).at(Place::Message(index))?);
     }
     Ok(said)
 }
@@ -98,5 +105,5 @@ fn of(message: &Message, index: usize, is_first: bool) -> Result<Said<'_>> {
         ("SYSTEM", Some(fallback)) if !is_first => fallback,
         (role, _) => role,
     };
-    Said::new(openai_role(role).unwrap_or(role), message.prompt.content_ref(), index)
+    Said::new(openai_role(role).unwrap_or(role), message.prompt.content_ref(), index, true)
 }

@@ -3,7 +3,7 @@
 use crate::compile::Atom;
 use crate::dialect::fastchat::compiled::{Atoms, CompiledConversation};
 use crate::dialect::fastchat::filter;
-use crate::dialect::fastchat::layout::{First, Labels, Piece, When};
+use crate::dialect::fastchat::layout::{First, Labels, Piece};
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::SystemPiece;
 use crate::error::{Error, ErrorKind, Result};
@@ -41,8 +41,8 @@ pub(super) enum Content<'a> {
 pub(super) struct Writer<'a, 's> {
     pub(super) template: &'a CompiledConversation,
     pub(super) segments: &'s mut Segments<'a>,
-    /// The system message of the conversation.
-    pub(super) system: Option<&'a str>,
+    /// The system message of the conversation, and its position there.
+    pub(super) system: Option<(&'a str, usize)>,
 }
 
 impl<'a> Writer<'a, '_> {
@@ -50,16 +50,9 @@ impl<'a> Writer<'a, '_> {
         let layout = &self.template.layout;
         let part = Part { element: Element::Begin, ..Part::default() };
         self.atoms(&layout.opening, part);
-        let (own_is_empty, around_is_empty) = self.template.is_empty;
-        let message_is_empty = self.system.map_or(own_is_empty, str::is_empty);
-        let has_message = self.template.system.contains(&SystemPiece::Message);
-        let is_written = match layout.system {
-            When::Always => true,
-            When::IfText => !around_is_empty || (has_message && !message_is_empty),
-            When::IfMessage => !message_is_empty,
-            When::Never => false,
-        };
-        if is_written {
+        let has_message = self.system.map_or(self.template.has_system_message, |(text, _)| !text.is_empty());
+        let has_place = self.template.system.contains(&SystemPiece::Message);
+        if layout.system.is_written(has_message, self.template.has_text_around || (has_place && has_message)) {
             self.system();
             self.piece(&layout.after_system, Part { element: Element::Separator, ..Part::default() })?;
         } else {
@@ -74,7 +67,9 @@ impl<'a> Writer<'a, '_> {
         for piece in &template.system {
             match (piece, self.system) {
                 (SystemPiece::Text(text), _) => self.atoms(text, Part { element: Element::RoleBegin, ..part }),
-                (SystemPiece::Message, Some(text)) => self.text(text, Part { message: Some(0), ..part }),
+                (SystemPiece::Message, Some((text, index))) => {
+                    self.text(text, Part { message: Some(index as u32), ..part });
+                }
                 (SystemPiece::Message, None) => {
                     self.atoms(&template.system_message, Part { element: Element::DefaultPrompt, ..part });
                 }
