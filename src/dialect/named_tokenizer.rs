@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::dialect::{Model, builtin};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::tokenizer::Tokenizer;
 
 /// Loads the tokenizer of a built-in model with this name, or as [`Tokenizer::load`] does. A file or folder comes first.
@@ -15,7 +15,7 @@ use crate::tokenizer::Tokenizer;
 /// ```
 ///
 /// # Errors
-/// The same as for [`Tokenizer::load`].
+/// The same as for [`Tokenizer::load`]; [`ErrorKind::Usage`] for a built-in model that has no tokenizer.
 pub fn load_tokenizer(name: &str) -> Result<Tokenizer> {
     match builtin_model(name) {
         Some(model) => model?.load_tokenizer(),
@@ -33,7 +33,7 @@ pub fn load_tokenizer(name: &str) -> Result<Tokenizer> {
 /// ```
 ///
 /// # Errors
-/// None that a user could cause.
+/// [`ErrorKind::Usage`] for a built-in model that has no tokenizer.
 pub fn tokenizer_name(name: &str) -> Result<String> {
     match builtin_model(name) {
         Some(model) => model?.tokenizer_name(),
@@ -43,5 +43,15 @@ pub fn tokenizer_name(name: &str) -> Result<String> {
 
 fn builtin_model(name: &str) -> Option<Result<Model>> {
     let is_builtin = !Path::new(name).exists() && builtin::text(name).is_some();
-    is_builtin.then(|| Model::find_builtin(name))
+    is_builtin.then(|| Model::find_builtin(name).and_then(check_tokenizer))
+}
+
+/// Rejects a model that has none, such as `plain`.
+fn check_tokenizer(model: Model) -> Result<Model> {
+    if model.tokenizer.is_some() {
+        return Ok(model);
+    }
+    let what = format!("the built-in model {:?} has no tokenizer", model.name);
+    let way_out = "name a file, a folder, a repository of the Hub, or a built-in model with a tokenizer";
+    Err(ErrorKind::Usage(what).with_way_out(way_out))
 }

@@ -15,12 +15,8 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     if syntax != Syntax::Json {
         return None;
     }
-    let value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        // No dialect reads text that is not JSON.
-        Err(error) => return Some(Err(wording::in_file(&error).into())),
-    };
-    match value {
+    // Another dialect rejects what is not JSON.
+    match serde_json::from_str(text).ok()? {
         // OpenCompass treats this as no template at all.
         Value::Null => Some(Ok(Model::default())),
         Value::Object(keys) if keys.is_empty() => Some(Ok(Model::default())),

@@ -55,7 +55,8 @@ pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
 /// The numbers and texts of a variable.
 fn leaves(value: &Value, numbers: &mut Vec<usize>, texts: &mut Vec<String>) {
     match value {
-        Value::Number(number) => numbers.extend(number.as_i64().and_then(|number| usize::try_from(number.abs()).ok())),
+        // One that is too high for any type is the highest.
+        Value::Number(number) => numbers.push(number.as_f64().unwrap_or(f64::INFINITY).abs().ceil() as usize),
         Value::String(text) => texts.push(text.clone()),
         Value::Array(items) => items.iter().for_each(|item| leaves(item, numbers, texts)),
         Value::Object(entries) => entries.values().for_each(|entry| leaves(entry, numbers, texts)),
@@ -81,4 +82,16 @@ fn text(between: char, length: usize) -> String {
         text.push('z');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_variables_are_tried_whatever_their_type() {
+        let mut numbers = Vec::new();
+        leaves(&serde_json::json!([-3, 2.5, 20000.0, i64::MIN, u64::MAX, 1e300]), &mut numbers, &mut Vec::new());
+        assert_eq!(numbers, [3, 3, 20_000, 1 << 63, usize::MAX, usize::MAX]);
+    }
 }

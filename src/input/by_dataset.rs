@@ -6,8 +6,9 @@ use std::path::Path;
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::input::{Input, each_object};
 
-/// The extensions that a file's name may have after the dataset's, from the outside in.
-const EXTENSIONS: [&str; 6] = [".gz", ".zst", ".zstd", ".jsonl", ".json", ".partial"];
+/// The extensions that a file's name may have after the dataset's, from the outside in: a run's journal is
+/// `gsm8k.jsonl.partial`.
+const EXTENSIONS: [&str; 6] = [".partial", ".gz", ".zst", ".zstd", ".jsonl", ".json"];
 
 /// Visits the lines of each input, and returns what each came to, with the dataset's name: `gsm8k` for
 /// `prompts/gsm8k.jsonl.gz`.
@@ -58,4 +59,18 @@ fn dataset_name(input: &str) -> String {
         name = name.strip_suffix(extension).filter(|rest| !rest.is_empty()).unwrap_or(name);
     }
     name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lose_their_extensions() {
+        let names = ["gsm8k", "gsm8k.jsonl", "runs/gsm8k.jsonl.gz", "gsm8k.json.zst", "gsm8k.jsonl.partial"];
+        for name in names {
+            assert_eq!(dataset_name(name), "gsm8k", "{name}");
+        }
+        assert_eq!([".jsonl", "mmlu_v1.5.jsonl"].map(dataset_name), [".jsonl", "mmlu_v1.5"]);
+    }
 }

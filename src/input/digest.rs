@@ -29,7 +29,7 @@ pub fn digest_of_file(path: &Path) -> Result<String> {
 /// [`ErrorKind::HubMissing`].
 pub fn digest_of_input(path: &Path) -> Result<String> {
     let (name, local) = (path.display(), local(path).at(path.display())?);
-    let digest = if local.is_file() { digest_of_file(&local)? } else { "stream".into() };
+    let digest = if local.metadata().at(path.display())?.is_file() { digest_of_file(&local)? } else { "stream".into() };
     Ok(format!("{name} {digest}"))
 }
 
@@ -44,4 +44,18 @@ pub fn check_readable_again(paths: &[PathBuf]) -> Result<()> {
     let name = if is_stdin(path) { "standard input".into() } else { path.display().to_string() };
     let what = format!("the input is read again, but {name} can be read only once");
     Err(ErrorKind::Usage(what).with_way_out("use a file")).at(Setting::RESUME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_input_is_an_error() {
+        let error = digest_of_input(Path::new("no/such.jsonl")).expect_err("it is missing");
+        assert!(
+            matches!(error.kind(), ErrorKind::Io(_)) && error.to_string().starts_with("no/such.jsonl: "),
+            "{error}"
+        );
+    }
 }
