@@ -131,6 +131,14 @@ pub(crate) fn near(name: &str) -> Vec<String> {
     near_among(name, own.chain(repositories.iter().map(String::as_str)))
 }
 
+/// What to do about a name that is not built in: these are similar, and the command lists all.
+pub(crate) fn similar_or_listed(near: &[String], command: &str) -> String {
+    match near {
+        [] => format!("`{command}` lists the built-in ones"),
+        near => format!("did you mean {}? `{command}` lists all", near.join(" or ")),
+    }
+}
+
 /// The names most similar to `name`, the best match first.
 pub(crate) fn near_among<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let name = name.to_lowercase();

@@ -29,7 +29,7 @@ mod verification;
 use std::path::Path;
 
 use builtin::near;
-pub(crate) use builtin::{demo_conversations, near_among};
+pub(crate) use builtin::{demo_conversations, near_among, similar_or_listed};
 pub(crate) use chat_template::Day;
 pub use chat_template::{ChatTemplate, ChatTemplateRenderer};
 pub use choice::ModelChoice;
@@ -158,8 +158,7 @@ fn not_found(name: &str) -> Error {
             };
             way_out!["use its chat template with ", Setting::TOKENIZER.set_to(name.to_owned()), " alone", model]
         }
-        [] => way_out!["`metatok models` lists the built-in ones"],
-        near => way_out![format!("did you mean {}? `metatok models` lists all", near.join(" or "))],
+        near => similar_or_listed(near, "metatok models").into(),
     };
     ErrorKind::NotFound(what).with_way_out(way_out)
 }

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Place, Result, Setting, Warning, counted, way_out}
 use crate::prepared::PreparedDataset;
 
 /// The codes of warnings.
-const MISSING: &str = "missing-column";
+pub(super) const MISSING: &str = "missing-column";
 const UNEVEN: &str = "uneven-turns";
 const NO_ANSWERS: &str = "no-answers";
 
@@ -69,13 +69,12 @@ impl PreparedDataset {
         }
         let note = |(field, lacking): (&TemplateField, u64)| {
             let TemplateField { place, column } = field;
-            let lack = if lacking == 1 { "lacks" } else { "lack" };
-            let what = format!("{lacking} of {} {lack} the column {column:?}", counted(missing.rows(), "row"));
-            Warning::new("missing-column", what).at(place.clone()).at(name())
+            let what = lack_column(lacking, &counted(missing.rows(), "row"), column);
+            Warning::new(MISSING, what).at(place.clone()).at(name())
         };
         let unexpanded = missing.nowhere_found().filter(|field| expanded.contains(field)).map(|field| {
             let what = format!("no row has the column {:?}, whose messages would be inserted", field.column);
-            Warning::new("missing-column", what).at(field.place.clone()).at(name())
+            Warning::new(MISSING, what).at(field.place.clone()).at(name())
         });
         let somewhere = missing.somewhere().filter(|(field, _)| !expanded.contains(field)).map(note);
         let misspelt = missing.misspelt().iter().map(|warning| warning.clone().at(name()));
@@ -154,6 +153,12 @@ impl PreparedDataset {
         let missing = self.fields.iter().find_map(|field| field.missing_in(row))?;
         Some(missing.at(Place::file(&self.dataset.name)))
     }
+}
+
+/// `2 of 3 rows lack the column "q"`.
+pub(super) fn lack_column(lacking: u64, rows: &str, column: &str) -> String {
+    let lack = if lacking == 1 { "lacks" } else { "lack" };
+    format!("{lacking} of {rows} {lack} the column {column:?}")
 }
 
 fn question_left_out() -> Warning {

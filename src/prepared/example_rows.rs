@@ -6,6 +6,7 @@ use crate::dataset::template::TemplateField;
 use crate::dataset::{Examples, Row};
 use crate::error::{ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::prepared::PreparedDataset;
+use crate::prepared::doubtful_rows::{MISSING, lack_column};
 
 impl PreparedDataset {
     /// The numbers of a row's examples.
@@ -46,9 +47,8 @@ impl PreparedDataset {
         let (missing, fields) = (&self.missing_in_examples, self.dataset.example_fields());
         let nowhere = missing.nowhere_found().map(|field| (field, missing.rows()));
         let warning = |(field, lacking): (&TemplateField, u64)| {
-            let lack = if lacking == 1 { "lacks" } else { "lack" };
-            let rows = counted(missing.rows(), "row");
-            let what = format!("{lacking} of {rows} for examples {lack} the column {:?}", field.column);
+            let rows = format!("{} for examples", counted(missing.rows(), "row"));
+            let what = lack_column(lacking, &rows, &field.column);
             let (filled, lacking_too) = match self.fills_examples() {
                 true => (", or are filled from the row that is asked", " that lack it, too"),
                 false => ("", ""),
@@ -61,7 +61,7 @@ impl PreparedDataset {
                 }
                 (_, false) => way_out![stay],
             };
-            let warning = Warning::new("missing-column", what).with_way_out(way_out);
+            let warning = Warning::new(MISSING, what).with_way_out(way_out);
             warning.at(field.place.clone()).at(Place::file(&self.dataset.name))
         };
         missing.somewhere().chain(nowhere).map(warning).collect()

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::dataset::config::Dataset;
-use crate::dialect::near_among;
+use crate::dialect::{near_among, similar_or_listed};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 
 macro_rules! built_in {
@@ -68,10 +68,6 @@ impl Dataset {
 
 fn not_found(name: &str) -> Error {
     let near = near_among(name, DATASETS.iter().map(|(known, _)| *known));
-    let way_out = match &near[..] {
-        [] => "`metatok datasets` lists the built-in ones".to_owned(),
-        near => format!("did you mean {}? `metatok datasets` lists all", near.join(" or ")),
-    };
     ErrorKind::NotFound(format!("there is no dataset file {name:?} and no built-in dataset with that name"))
-        .with_way_out(way_out)
+        .with_way_out(similar_or_listed(&near, "metatok datasets"))
 }

@@ -3,6 +3,9 @@
 use crate::dialect::chat_template::code::Code;
 use crate::dialect::chat_template::source::{inner, tags};
 
+/// The keywords of blocks that always have an end. A `set` has one only as a block.
+pub(super) const WITH_END: [&str; 8] = ["autoescape", "call", "filter", "for", "generation", "if", "macro", "with"];
+
 /// A block from one statement to another, which are told by their places among all statements. The `else` of a loop is one.
 pub(super) struct Block<'t> {
     pub(super) name: &'t str,
@@ -36,7 +39,7 @@ pub(super) fn blocks<'t>(statements: impl Iterator<Item = &'t str>) -> Vec<Block
             open.iter_mut().for_each(|block| block.sets = true);
         }
         match name {
-            "autoescape" | "call" | "filter" | "for" | "generation" | "if" | "macro" | "with" => open.push(block(name)),
+            name if WITH_END.contains(&name) => open.push(block(name)),
             "set" if is_block(tag) => open.push(block(name)),
             "else" if open.last().is_some_and(|open| open.name == "for") => {
                 ended.extend(open.pop().map(|of| Block { end: at, ..of }));

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::dialect::chat_template::blocks::is_block;
+use crate::dialect::chat_template::blocks::{WITH_END, is_block};
 use crate::dialect::chat_template::code::Code;
 
 /// Those that the outermost scope sets in any case and reads nowhere before, and that a block within it names before.
@@ -56,11 +56,7 @@ impl<'t> Statement<'t> {
         let at = code.keyword_place();
         let keyword = code.word(at).filter(|_| code.is_statement).unwrap_or_default();
         let is_block_of_set = keyword == "set" && is_block(tag);
-        let opens = is_block_of_set
-            || matches!(
-                keyword,
-                "autoescape" | "call" | "filter" | "for" | "generation" | "if" | "macro" | "raw" | "with"
-            );
+        let opens = is_block_of_set || keyword == "raw" || WITH_END.contains(&keyword);
         // Up to here a statement names what it sets.
         let end = match keyword {
             "set" if is_block_of_set => at + 2,

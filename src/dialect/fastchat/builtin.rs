@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize as _;
 
-use crate::dialect::builtin::near_among;
+use crate::dialect::builtin::{near_among, similar_or_listed};
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
 use crate::dialect::parse_file;
@@ -62,10 +62,10 @@ impl ConversationTemplate {
         match (found.next(), found.next()) {
             (Some((_, template)), None) => Ok(template.clone()),
             (Some((_, one)), Some((_, other))) if one.writes_as(other) => Ok(one.clone()),
-            (Some((one, _)), Some((other, _))) => Err(ErrorKind::NotFound(format!(
-                "{name:?} could be {one} or {other}, which differ; use one of these names"
-            ))
-            .into()),
+            (Some((one, _)), Some((other, _))) => {
+                let what = format!("{name:?} could be {one} or {other}, which differ");
+                Err(ErrorKind::NotFound(what).with_way_out("use one of these names"))
+            }
             (None, _) => Err(not_found(name)),
         }
     }
@@ -126,10 +126,6 @@ impl ConversationTemplate {
 
 fn not_found(name: &str) -> Error {
     let names = TEMPLATES.iter().filter_map(|(full, _)| full.split('/').nth(1));
-    let near = near_among(name, names);
-    let hint = match &near[..] {
-        [] => "`metatok models` lists the built-in ones".to_owned(),
-        near => format!("did you mean {}? `metatok models` lists all", near.join(" or ")),
-    };
-    ErrorKind::NotFound(format!("there is no file {name:?} and no conversation template with that name; {hint}")).into()
+    ErrorKind::NotFound(format!("there is no file {name:?} and no conversation template with that name"))
+        .with_way_out(similar_or_listed(&near_among(name, names), "metatok models"))
 }
