@@ -16,7 +16,7 @@ impl Edits {
         self.0.push((bytes, by.into()));
     }
 
-    /// The text with these changes. Of those at one place, the first that was told comes first.
+    /// The text with these changes. Edits at one position keep the order in which they were added.
     pub(super) fn apply(mut self, text: &str) -> Cow<'_, str> {
         if self.0.is_empty() {
             return text.into();

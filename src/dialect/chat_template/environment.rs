@@ -349,7 +349,7 @@ fn round(value: &Value, precision: Option<i32>, method: Option<&str>, kwargs: Kw
     filters::round(as_number(value), precision, method, kwargs)
 }
 
-/// Quotes as Python's `markupsafe` escapes them.
+/// Escapes `& < > " '` as `markupsafe` does.
 fn escape(value: &Value) -> Value {
     if value.is_safe() {
         return value.clone();

@@ -11,7 +11,7 @@ use crate::dialect::chat_template::for_minijinja::prepared;
 use crate::dialect::chat_template::kinds::{Kind, Written, written_after, written_by_either, written_often};
 use crate::dialect::chat_template::parameters::CALLER;
 
-/// What a template does that contents may change in a way that its code does not tell.
+/// A result of this analysis, or why it cannot follow the template.
 pub(super) type Told<T> = Result<T, &'static str>;
 
 /// The texts that a template looks for in contents or compares them with. What it writes around contents that have none of

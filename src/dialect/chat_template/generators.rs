@@ -1,5 +1,4 @@
-//! Filters whose results Jinja2 makes one by one: such a result is true even if nothing comes, has no length, and what was
-//! taken from it is gone.
+//! Filters that return generators in Jinja2: a generator is true even when empty, has no length, and can be read only once.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -147,6 +146,6 @@ impl Object for Generator {
 
 /// The error of writing what comes one by one. Python would write where it is in memory.
 pub(super) fn not_text() -> Error {
-    let what = "what `map`, `select` and other filters give one by one is no text: put `| list` behind it";
+    let what = "`map`, `select` and similar filters give a generator, which cannot be written as text; add `| list`";
     Error::new(ErrorKind::InvalidOperation, what)
 }

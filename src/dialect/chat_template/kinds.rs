@@ -22,7 +22,7 @@ pub(super) enum Kind {
     Joined,
     /// How many characters one of these has.
     Length,
-    /// A list of so many texts that it is fixed how many.
+    /// A list of texts whose length does not depend on contents.
     Texts,
     /// A content as a list with its text as the only part.
     Parts,
