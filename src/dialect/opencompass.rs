@@ -15,8 +15,12 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     if syntax != Syntax::Json {
         return None;
     }
-    // Another dialect rejects what is not JSON.
-    match serde_json::from_str(text).ok()? {
+    let value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        // No dialect reads text that is not JSON, and those after this one would say less about it.
+        Err(error) => return Some(Err(wording::in_file(&error).into())),
+    };
+    match value {
         // OpenCompass treats this as no template at all.
         Value::Null => Some(Ok(Model::default())),
         Value::Object(keys) if keys.is_empty() => Some(Ok(Model::default())),
