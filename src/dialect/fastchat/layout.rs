@@ -90,51 +90,61 @@ pub(super) enum Filter {
     Strip,
 }
 
+/// The separators of a template.
+struct Separators<'t>(&'t ConversationTemplate);
+
+impl Separators<'_> {
+    fn sep(&self) -> Piece<String> {
+        self.0.sep.clone().ok_or("sep")
+    }
+
+    fn sep2(&self) -> Piece<String> {
+        self.0.sep2.clone().ok_or("sep2")
+    }
+
+    fn sep_and(&self, more: &str) -> Piece<String> {
+        Ok(self.sep()? + more)
+    }
+}
+
+fn text(text: &str) -> Piece<String> {
+    Ok(text.to_owned())
+}
+
+/// For messages at even and odd positions alike.
+fn both(piece: Piece<String>) -> [Piece<String>; 2] {
+    [piece.clone(), piece]
+}
+
+/// The same of a fixed text.
+fn twice(fixed: &str) -> [Piece<String>; 2] {
+    both(text(fixed))
+}
+
 impl Layout<String> {
     /// The layout of a template.
     pub(super) fn new(template: &ConversationTemplate) -> Self {
         use SeparatorStyle as Style;
 
-        let text = |text: &str| Ok(text.to_owned());
-        let sep = || template.sep.clone().ok_or("sep");
-        let sep2 = || template.sep2.clone().ok_or("sep2");
-        let sep_and = |more: &str| Ok(sep()? + more);
-        let both = |piece: &dyn Fn() -> Piece<String>| [piece(), piece()];
-        let colon = |colon: &str| [text(colon), text(colon)];
-        let plain = Self {
-            opening: String::new(),
-            system: When::Always,
-            after_system: text(""),
-            without_system: String::new(),
-            before: colon(""),
-            first_round: None,
-            label: Labels::Own,
-            colon: colon(": "),
-            end: both(&sep),
-            open: colon(":"),
-            first: First::Ordinary,
-            filter: Filter::None,
-            window: None,
-            finish: None,
-            image: None,
-        };
+        let own = Separators(template);
+        let plain = Self::plain(own.sep());
         let image = Some("$$<image>$$".to_owned());
         let is_ultrafeedback = matches!(template.system, SystemPrompt::Whole { .. });
         match template.sep_style {
-            Style::AddColonSingle => Self { after_system: sep(), image, ..plain },
-            Style::AddColonTwo => Self { after_system: sep(), end: [sep(), sep2()], image, ..plain },
-            Style::AddColonSpaceSingle => Self { after_system: sep(), open: colon(": "), ..plain },
+            Style::AddColonSingle => Self { after_system: own.sep(), image, ..plain },
+            Style::AddColonTwo => Self { after_system: own.sep(), end: [own.sep(), own.sep2()], image, ..plain },
+            Style::AddColonSpaceSingle => Self { after_system: own.sep(), open: twice(": "), ..plain },
             Style::AddNewLineSingle => {
-                Self { system: When::IfText, after_system: sep(), colon: colon("\n"), open: colon("\n"), ..plain }
+                Self { system: When::IfText, after_system: own.sep(), colon: twice("\n"), open: twice("\n"), ..plain }
             }
-            Style::NoColonSingle => Self { colon: colon(""), open: colon(""), ..plain },
-            Style::NoColonTwo => Self { colon: colon(""), end: [sep(), sep2()], open: colon(""), ..plain },
-            Style::Rwkv => Self { end: colon("\n\n"), filter: Filter::HalveLineEnds, ..plain },
+            Style::NoColonSingle => Self { colon: twice(""), open: twice(""), ..plain },
+            Style::NoColonTwo => Self { colon: twice(""), end: [own.sep(), own.sep2()], open: twice(""), ..plain },
+            Style::Rwkv => Self { end: twice("\n\n"), filter: Filter::HalveLineEnds, ..plain },
             Style::Llama2 if is_ultrafeedback => Self {
                 system: When::Never,
-                colon: colon(" "),
-                end: [sep(), sep2()],
-                open: colon(""),
+                colon: twice(" "),
+                end: [own.sep(), own.sep2()],
+                open: twice(""),
                 first: First::AfterSystem,
                 ..plain
             },
@@ -142,91 +152,114 @@ impl Layout<String> {
                 system: When::IfMessage,
                 without_system: "[INST] ".to_owned(),
                 label: Labels::OfPlace,
-                colon: colon(" "),
-                end: [sep(), sep2()],
-                open: colon(""),
+                colon: twice(" "),
+                end: [own.sep(), own.sep2()],
+                open: twice(""),
                 first: First::Bare(" ".to_owned()),
                 ..plain
             },
             Style::Llama3 => Self {
                 opening: "<|begin_of_text|>".to_owned(),
                 system: When::IfMessage,
-                before: colon("<|start_header_id|>"),
-                colon: colon("<|end_header_id|>\n\n"),
-                end: colon("<|eot_id|>"),
-                open: colon("<|end_header_id|>\n\n"),
+                before: twice("<|start_header_id|>"),
+                colon: twice("<|end_header_id|>\n\n"),
+                end: twice("<|eot_id|>"),
+                open: twice("<|end_header_id|>\n\n"),
                 filter: Filter::Strip,
                 ..plain
             },
             Style::Chatglm => Self {
                 system: When::IfText,
-                after_system: sep(),
-                before: [sep().map(|sep| "]".to_owned() + &sep), text("")],
+                after_system: own.sep(),
+                before: [own.sep().map(|sep| "]".to_owned() + &sep), text("")],
                 // Only the name distinguishes them.
                 first_round: Some(usize::from(template.name == "chatglm2")),
-                colon: colon("："),
-                open: colon("："),
+                colon: twice("："),
+                open: twice("："),
                 ..plain
             },
             Style::Chatglm3 => {
-                Self { system: When::IfMessage, colon: colon("\n"), end: colon(""), open: colon(""), ..plain }
+                Self { system: When::IfMessage, colon: twice("\n"), end: twice(""), open: twice(""), ..plain }
             }
             Style::Chatml => Self {
                 system: When::IfText,
-                after_system: sep_and("\n"),
-                colon: colon("\n"),
-                end: both(&|| sep_and("\n")),
-                open: colon("\n"),
+                after_system: own.sep_and("\n"),
+                colon: twice("\n"),
+                end: both(own.sep_and("\n")),
+                open: twice("\n"),
                 image,
                 ..plain
             },
             Style::Chatintern => Self {
                 before: [text("<s>"), text("")],
-                colon: colon(":"),
-                end: [sep_and("\n"), sep2().map(|sep2| sep2 + "\n")],
+                colon: twice(":"),
+                end: [own.sep_and("\n"), own.sep2().map(|sep2| sep2 + "\n")],
                 ..plain
             },
             Style::Dolly => Self {
-                colon: colon(":\n"),
-                end: [sep(), sep2().map(|sep2| sep2 + "\n\n")],
-                open: colon(":\n"),
+                colon: twice(":\n"),
+                end: [own.sep(), own.sep2().map(|sep2| sep2 + "\n\n")],
+                open: twice(":\n"),
                 ..plain
             },
-            Style::Phoenix => Self { colon: colon(": <s>"), end: colon("</s>"), open: colon(": <s>"), ..plain },
-            Style::Robin => Self { after_system: sep(), colon: colon(":\n"), open: colon(":\n"), ..plain },
-            Style::FalconChat => Self { system: When::IfMessage, after_system: sep(), ..plain },
+            Style::Phoenix => Self { colon: twice(": <s>"), end: twice("</s>"), open: twice(": <s>"), ..plain },
+            Style::Robin => Self { after_system: own.sep(), colon: twice(":\n"), open: twice(":\n"), ..plain },
+            Style::FalconChat => Self { system: When::IfMessage, after_system: own.sep(), ..plain },
             Style::Metamath => {
-                let odd = || sep2().map(|sep2| ": ".to_owned() + &sep2);
+                let odd = own.sep2().map(|sep2| ": ".to_owned() + &sep2);
                 Self {
                     system: When::IfText,
-                    after_system: sep(),
-                    colon: [text(":\n"), odd()],
-                    end: [sep(), text("")],
-                    open: [text(":\n"), odd()],
+                    after_system: own.sep(),
+                    colon: [text(":\n"), odd.clone()],
+                    end: [own.sep(), text("")],
+                    open: [text(":\n"), odd],
                     ..plain
                 }
             }
-            Style::DeepseekChat => Self { end: [sep(), sep2()], ..plain },
+            Style::DeepseekChat => Self { end: [own.sep(), own.sep2()], ..plain },
             Style::Yuan2 => Self {
                 system: When::IfMessage,
-                after_system: sep2(),
+                after_system: own.sep2(),
                 label: Labels::None,
-                colon: colon(""),
-                end: colon("<n>"),
-                open: colon(""),
-                finish: Some(sep()),
+                colon: twice(""),
+                end: twice("<n>"),
+                open: twice(""),
+                finish: Some(own.sep()),
                 ..plain
             },
             Style::Gemma => Self {
                 opening: "<bos>".to_owned(),
                 system: When::Never,
-                before: colon("<start_of_turn>"),
-                colon: colon("\n"),
-                open: colon("\n"),
+                before: twice("<start_of_turn>"),
+                colon: twice("\n"),
+                open: twice("\n"),
                 ..plain
             },
-            Style::Cllm => Self { after_system: sep(), end: [sep(), sep2()], window: Some(2), image, ..plain },
-            Style::Default => Self { after_system: text("\n"), end: colon("\n"), ..plain },
+            Style::Cllm => {
+                Self { after_system: own.sep(), end: [own.sep(), own.sep2()], window: Some(2), image, ..plain }
+            }
+            Style::Default => Self { after_system: text("\n"), end: twice("\n"), ..plain },
+        }
+    }
+
+    /// `role: content` with this after each message.
+    fn plain(end: Piece<String>) -> Self {
+        Self {
+            opening: String::new(),
+            system: When::Always,
+            after_system: text(""),
+            without_system: String::new(),
+            before: twice(""),
+            first_round: None,
+            label: Labels::Own,
+            colon: twice(": "),
+            end: both(end),
+            open: twice(":"),
+            first: First::Ordinary,
+            filter: Filter::None,
+            window: None,
+            finish: None,
+            image: None,
         }
     }
 
