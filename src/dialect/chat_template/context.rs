@@ -7,8 +7,8 @@ use minijinja::Value;
 use crate::conversation::{self, ChatMessage, Content, ContentPart, Conversation, check_variables};
 use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::chat_template::environment::NOW;
+use crate::dialect::chat_template::forgery::Forgery;
 use crate::dialect::chat_template::marks::{Owner, first_mark};
-use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::{Dict, List, Marking, Values};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::tokenizer::TokenId;
@@ -155,17 +155,18 @@ impl<'c> Chat<'c> {
     }
 
     /// Whether some text of it could become part of a reserved token.
-    pub(super) fn could_forge(self, touches: &Touches) -> bool {
-        self.first_forger(touches).is_some() || self.is_beside_messages(&mut |text| touches.by(text))
+    pub(super) fn could_forge(self, forgery: &Forgery) -> bool {
+        self.first_forger(forgery).is_some() || self.is_beside_messages(&mut |text| forgery.could_forge(text))
     }
 
     /// The first message of which that holds.
-    pub(super) fn first_forger(self, touches: &Touches) -> Option<usize> {
+    pub(super) fn first_forger(self, forgery: &Forgery) -> Option<usize> {
         self.messages.iter().position(|message| match &message.content {
             Content::Text(text) if message.others.is_empty() => {
-                (!is_known_role(&message.role) && touches.by(&message.role)) || touches.by_content(text)
+                (!is_known_role(&message.role) && forgery.could_forge(&message.role))
+                    || forgery.content_could_forge(text)
             }
-            _ => in_message(message, &mut |text| touches.by(text)),
+            _ => in_message(message, &mut |text| forgery.could_forge(text)),
         })
     }
 

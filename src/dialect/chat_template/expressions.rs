@@ -4,13 +4,13 @@ use minijinja::machinery::ast::{
     BinOp, BinOpKind, Call, CallArg, CallType, CompareOpKind, Expr, Map, Test, UnaryOpKind,
 };
 
-use crate::dialect::chat_template::flow::{FUNCTIONS, Flow, Names, Told};
+use crate::dialect::chat_template::flow::{Analysis, FUNCTIONS, Flow, Names};
 use crate::dialect::chat_template::for_minijinja::ITERATED;
 use crate::dialect::chat_template::kinds::Kind;
 use crate::dialect::chat_template::parameters::{ARGUMENT, CALLER, GIVEN};
 
 impl<'t> Flow<'t> {
-    pub(super) fn kind(&mut self, expression: &'t Expr<'t>, names: &mut Names<'t>) -> Told<Kind> {
+    pub(super) fn kind(&mut self, expression: &'t Expr<'t>, names: &mut Names<'t>) -> Analysis<Kind> {
         match expression {
             Expr::Var(variable) => self.variable(variable.id, names),
             Expr::Const(constant) if constant.value.is_none() => Ok(Kind::Null),
@@ -81,7 +81,7 @@ impl<'t> Flow<'t> {
     }
 
     /// Whether an expression is true, where that is the same for all plain chats.
-    pub(super) fn truth(&mut self, expression: &'t Expr<'t>, names: &mut Names<'t>) -> Told<Option<bool>> {
+    pub(super) fn truth(&mut self, expression: &'t Expr<'t>, names: &mut Names<'t>) -> Analysis<Option<bool>> {
         match expression {
             Expr::UnaryOp(operation) if matches!(operation.op, UnaryOpKind::Not) => {
                 Ok(self.truth(&operation.expr, names)?.map(|is_true| !is_true))
@@ -103,7 +103,7 @@ impl<'t> Flow<'t> {
     }
 
     /// Nothing of contents.
-    fn are_fixed(&mut self, all: impl IntoIterator<Item = &'t Expr<'t>>, names: &mut Names<'t>) -> Told<Kind> {
+    fn are_fixed(&mut self, all: impl IntoIterator<Item = &'t Expr<'t>>, names: &mut Names<'t>) -> Analysis<Kind> {
         for expression in all {
             if !self.kind(expression, names)?.is_fixed() {
                 return Err("works something out of contents");
@@ -112,7 +112,7 @@ impl<'t> Flow<'t> {
         Ok(Kind::Fixed)
     }
 
-    fn operation(&mut self, operation: &'t BinOp<'t>, names: &mut Names<'t>) -> Told<Kind> {
+    fn operation(&mut self, operation: &'t BinOp<'t>, names: &mut Names<'t>) -> Analysis<Kind> {
         let (left, right) = (&operation.left, &operation.right);
         let compared = match operation.op {
             BinOpKind::ScAnd | BinOpKind::ScOr => {
@@ -154,8 +154,8 @@ impl<'t> Flow<'t> {
         self.compare(compared, left, right, names)
     }
 
-    fn list(&mut self, items: &'t [Expr<'t>], names: &mut Names<'t>) -> Told<Kind> {
-        let kinds = items.iter().map(|item| self.kind(item, names)).collect::<Told<Vec<_>>>()?;
+    fn list(&mut self, items: &'t [Expr<'t>], names: &mut Names<'t>) -> Analysis<Kind> {
+        let kinds = items.iter().map(|item| self.kind(item, names)).collect::<Analysis<Vec<_>>>()?;
         let all = |is: fn(Kind) -> bool| kinds.iter().all(|kind| is(*kind));
         match () {
             () if all(Kind::is_fixed) => Ok(Kind::Fixed),
@@ -166,7 +166,7 @@ impl<'t> Flow<'t> {
     }
 
     /// A message, or nothing of contents.
-    fn map(&mut self, map: &'t Map<'t>, names: &mut Names<'t>) -> Told<Kind> {
+    fn map(&mut self, map: &'t Map<'t>, names: &mut Names<'t>) -> Analysis<Kind> {
         let mut is_fixed = true;
         for (key, value) in map.keys.iter().zip(&map.values) {
             let value = self.kind(value, names)?;
@@ -182,7 +182,7 @@ impl<'t> Flow<'t> {
     }
 
     /// What is under a name.
-    pub(super) fn attribute(&self, kind: Kind, name: &str) -> Told<Kind> {
+    pub(super) fn attribute(&self, kind: Kind, name: &str) -> Analysis<Kind> {
         let content = if self.has_parts { Kind::Parts } else { Kind::Content };
         match (kind, name) {
             (kind, _) if kind.is_fixed() => Ok(if kind == Kind::Undefined { kind } else { Kind::Fixed }),
@@ -200,7 +200,7 @@ impl<'t> Flow<'t> {
         }
     }
 
-    fn test(&mut self, test: &'t Test<'t>, names: &mut Names<'t>) -> Told<Kind> {
+    fn test(&mut self, test: &'t Test<'t>, names: &mut Names<'t>) -> Analysis<Kind> {
         const TYPES: [&str; 14] = [
             "boolean",
             "callable",
@@ -246,7 +246,7 @@ impl<'t> Flow<'t> {
         &mut self,
         arguments: &'t [CallArg<'t>],
         names: &mut Names<'t>,
-    ) -> Told<Vec<(Option<&'t str>, Kind)>> {
+    ) -> Analysis<Vec<(Option<&'t str>, Kind)>> {
         let kind = |argument: &'t CallArg<'t>| match argument {
             CallArg::Pos(value) => Ok((None, self.kind(value, names)?)),
             CallArg::Kwarg(name, value) => Ok((Some(*name), self.kind(value, names)?)),
@@ -258,7 +258,7 @@ impl<'t> Flow<'t> {
     }
 
     /// A call; `given` is what its block gives, if it has one.
-    pub(super) fn call(&mut self, call: &'t Call<'t>, given: Option<Kind>, names: &mut Names<'t>) -> Told<Kind> {
+    pub(super) fn call(&mut self, call: &'t Call<'t>, given: Option<Kind>, names: &mut Names<'t>) -> Analysis<Kind> {
         let name = match call.identify_call() {
             CallType::Function(name) => name,
             CallType::Method(of, name) if given.is_none() => {
@@ -298,7 +298,7 @@ impl<'t> Flow<'t> {
     }
 
     /// What a filter makes of a value.
-    pub(super) fn filtered(&mut self, kind: Kind, filter: &'t Expr<'t>, names: &mut Names<'t>) -> Told<Kind> {
+    pub(super) fn filtered(&mut self, kind: Kind, filter: &'t Expr<'t>, names: &mut Names<'t>) -> Analysis<Kind> {
         let Expr::Filter(filter) = filter else { return Err("has an unknown filter") };
         match filter.name {
             // Those with which minijinja does what Jinja2 does.
@@ -309,7 +309,7 @@ impl<'t> Flow<'t> {
 }
 
 /// What is at a place of a list.
-pub(super) fn item_of(kind: Kind) -> Told<Kind> {
+pub(super) fn item_of(kind: Kind) -> Analysis<Kind> {
     match kind {
         kind if kind.is_fixed() => Ok(Kind::Fixed),
         Kind::Messages => Ok(Kind::Perhaps),

@@ -12,7 +12,7 @@ use crate::dialect::chat_template::kinds::{Kind, Written, written_after, written
 use crate::dialect::chat_template::parameters::CALLER;
 
 /// A result of this analysis, or why it cannot follow the template.
-pub(super) type Told<T> = Result<T, &'static str>;
+pub(super) type Analysis<T> = Result<T, &'static str>;
 
 /// The texts that a template looks for in contents or compares them with. What it writes around contents that have none of
 /// them, and are not blank, depends on the roles alone. `has_parts` says in which form contents are given.
@@ -21,7 +21,7 @@ pub(super) type Told<T> = Result<T, &'static str>;
 ///
 /// # Errors
 /// What is not known to do so.
-pub(super) fn sought_in_contents(source: &str, has_parts: bool) -> Told<BTreeSet<String>> {
+pub(super) fn sought_in_contents(source: &str, has_parts: bool) -> Analysis<BTreeSet<String>> {
     let source = prepared(source);
     let Ok(Stmt::Template(template)) = parse(&source, "", syntax()) else { return Err("is not Jinja") };
     let mut flow = Flow { has_parts, ..Flow::default() };
@@ -71,7 +71,7 @@ pub(super) const FUNCTIONS: [&str; 6] = [CALLER, "dict", "namespace", "raise_exc
 const MOST_CALLS: usize = 24;
 
 impl<'t> Flow<'t> {
-    fn find_macros(&mut self, block: &'t [Stmt<'t>]) -> Told<()> {
+    fn find_macros(&mut self, block: &'t [Stmt<'t>]) -> Analysis<()> {
         for statement in block {
             if let Stmt::Macro(declared) = statement
                 && (FUNCTIONS.contains(&declared.name) || self.macros.insert(declared.name, declared).is_some())
@@ -84,7 +84,7 @@ impl<'t> Flow<'t> {
     }
 
     /// The kind of a variable.
-    pub(super) fn variable(&self, name: &str, names: &Names<'t>) -> Told<Kind> {
+    pub(super) fn variable(&self, name: &str, names: &Names<'t>) -> Analysis<Kind> {
         if self.macros.contains_key(name) || matches!(name, CALLER | "varargs" | "kwargs" | "self") {
             return Err("takes a macro for a value");
         }
@@ -131,19 +131,19 @@ impl<'t> Flow<'t> {
         either
     }
 
-    fn block(&mut self, block: &'t [Stmt<'t>], names: &mut Names<'t>) -> Told<Written> {
+    fn block(&mut self, block: &'t [Stmt<'t>], names: &mut Names<'t>) -> Analysis<Written> {
         block.iter().try_fold(None, |written, statement| Ok(written_after(written, self.statement(statement, names)?)))
     }
 
     /// A block that may have a scope of its own: what it sets may be set after it.
-    fn inner_block(&mut self, block: &'t [Stmt<'t>], names: &mut Names<'t>) -> Told<Written> {
+    fn inner_block(&mut self, block: &'t [Stmt<'t>], names: &mut Names<'t>) -> Analysis<Written> {
         let mut inner = names.clone();
         let written = self.block(block, &mut inner)?;
         *names = Self::either(names, &inner);
         Ok(written)
     }
 
-    fn statement(&mut self, statement: &'t Stmt<'t>, names: &mut Names<'t>) -> Told<Written> {
+    fn statement(&mut self, statement: &'t Stmt<'t>, names: &mut Names<'t>) -> Analysis<Written> {
         match statement {
             Stmt::EmitRaw(text) => Ok((!text.raw.is_empty()).then_some(Kind::Fixed)),
             Stmt::EmitExpr(written) => match self.kind(&written.expr, names)? {
@@ -180,7 +180,7 @@ impl<'t> Flow<'t> {
         }
     }
 
-    fn condition(&mut self, condition: &'t IfCond<'t>, names: &mut Names<'t>) -> Told<Written> {
+    fn condition(&mut self, condition: &'t IfCond<'t>, names: &mut Names<'t>) -> Analysis<Written> {
         match self.truth(&condition.expr, names)? {
             Some(true) => self.block(&condition.true_body, names),
             Some(false) => self.block(&condition.false_body, names),
@@ -194,7 +194,7 @@ impl<'t> Flow<'t> {
         }
     }
 
-    fn for_loop(&mut self, over: &'t ForLoop<'t>, names: &mut Names<'t>) -> Told<Written> {
+    fn for_loop(&mut self, over: &'t ForLoop<'t>, names: &mut Names<'t>) -> Analysis<Written> {
         let (item, of_loop) = match self.kind(&over.iter, names)? {
             kind if kind.is_fixed() => (Kind::Fixed, Kind::Fixed),
             Kind::Messages => (Kind::Message, Kind::MessageLoop),
@@ -223,7 +223,7 @@ impl<'t> Flow<'t> {
         }
     }
 
-    fn set_block(&mut self, set: &'t SetBlock<'t>, names: &mut Names<'t>) -> Told<()> {
+    fn set_block(&mut self, set: &'t SetBlock<'t>, names: &mut Names<'t>) -> Analysis<()> {
         let mut kind = self.inner_block(&set.body, names)?.unwrap_or(Kind::Fixed);
         if let Some(filter) = &set.filter {
             kind = self.filtered(kind, filter, names)?;
@@ -231,7 +231,7 @@ impl<'t> Flow<'t> {
         self.assign(&set.target, kind, names)
     }
 
-    fn assign(&mut self, target: &'t Expr<'t>, kind: Kind, names: &mut Names<'t>) -> Told<()> {
+    fn assign(&mut self, target: &'t Expr<'t>, kind: Kind, names: &mut Names<'t>) -> Analysis<()> {
         match target {
             Expr::Var(variable) => {
                 self.set(variable.id, kind, names);
@@ -258,7 +258,7 @@ impl<'t> Flow<'t> {
         placed: &[Kind],
         named: &[(&'t str, Kind)],
         given_by_caller: Option<Kind>,
-    ) -> Told<Kind> {
+    ) -> Analysis<Kind> {
         if placed.len() > called.args.len() || self.variables.contains_key(called.name) {
             return Err("calls a macro in another way than it is declared");
         }
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     /// What is sought in contents as texts, as one text with spaces between, or why that is not known.
-    fn sought(source: &str) -> Told<String> {
+    fn sought(source: &str) -> Analysis<String> {
         sought_in_contents(source, false).map(|sought| sought.into_iter().collect::<Vec<_>>().join(" "))
     }
 

@@ -30,11 +30,13 @@ mod edits;
 mod environment;
 mod escapes;
 mod expressions;
+mod filters;
 mod final_message;
 mod find;
 mod float;
 mod flow;
 mod for_minijinja;
+mod forgery;
 mod format_width;
 mod forms;
 mod generators;
@@ -52,12 +54,11 @@ mod python_repr;
 mod python_str;
 mod renderer;
 mod source;
-mod told_time;
-mod touches;
 mod unset;
 mod uses;
 mod values;
 mod with_values;
+mod written_time;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +66,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use renderer::ChatTemplateRenderer;
-pub(crate) use told_time::Day;
+pub(crate) use written_time::Day;
 
 use crate::error::Result;
 use crate::tokenizer::Tokenizer;
@@ -106,7 +107,7 @@ impl ChatTemplate {
 
     /// Whether it can write more of the time than the day.
     pub(crate) fn tells_more_than_the_day(&self) -> bool {
-        self.tells_time() && !self.sources().all(|source| told_time::tells_days_alone(source))
+        self.tells_time() && !self.sources().all(|source| written_time::tells_days_alone(source))
     }
 
     /// The names in `kwargs` that stand nowhere in its code.

@@ -10,9 +10,9 @@ use jiff::civil::DateTime;
 use crate::conversation::{ChatMessage, Content, Conversation, Mode};
 use crate::dialect::chat_template::compiled::Compiled;
 use crate::dialect::chat_template::context::{Added, Chat, message_of};
+use crate::dialect::chat_template::forgery::Forgery;
 use crate::dialect::chat_template::forms::Forms;
 use crate::dialect::chat_template::marks::{Marked, has_marks};
-use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::Marking;
 use crate::dialect::chat_template::{ChatTemplate, flow, source};
 use crate::error::{ErrorKind, Place, Result, Setting, way_out};
@@ -31,7 +31,7 @@ pub struct ChatTemplateRenderer {
     pub(super) added: Added,
     stop: StopCriteria,
     /// What content must not touch where its place in the text is unknown; none if content is trusted.
-    touches: Option<Touches>,
+    forgery: Option<Forgery>,
 }
 
 impl ChatTemplateRenderer {
@@ -50,7 +50,7 @@ impl ChatTemplateRenderer {
         let added = tokenizer.added_tokens().map(|token| (token.id, token.content.clone())).collect();
         let (stop, forms) = (StopCriteria::default(), Default::default());
         let mut renderer =
-            Self { template: template.clone(), compiled, forms, used: Vec::new(), added, stop, touches: None };
+            Self { template: template.clone(), compiled, forms, used: Vec::new(), added, stop, forgery: None };
         let put_together = renderer.written(tokenizer);
         let is_used = |token: &&AddedToken| occurs(token) || put_together.contains(&token.id);
         let used: Vec<TokenId> = tokenizer.added_tokens().filter(is_used).map(|token| token.id).collect();
@@ -58,7 +58,7 @@ impl ChatTemplateRenderer {
         let reserved: Vec<&AddedToken> = reserved.filter(|token| !token.is_ordinary_text()).collect();
         let entries = reserved.iter().filter_map(|token| tokenizer.entry_beside(token)).collect::<Vec<_>>();
         let reserved = reserved.into_iter().chain(&entries);
-        renderer.touches = Some(Touches::new(reserved, &sources().map(String::as_str).collect::<Vec<_>>())?);
+        renderer.forgery = Some(Forgery::new(reserved, &sources().map(String::as_str).collect::<Vec<_>>())?);
         renderer.used = used;
         if let Some(id) = renderer.end_of_answer(tokenizer) {
             renderer.stop.add_id(id, StopSource::ChatTemplate);
@@ -69,13 +69,13 @@ impl ChatTemplateRenderer {
     /// Lets content write control tokens, so that nobody need know what is content.
     #[must_use]
     pub fn trusting_content(self) -> Self {
-        Self { touches: None, ..self }
+        Self { forgery: None, ..self }
     }
 
     /// Reserves ordinary text too, so that any content could become a reserved token.
     #[must_use]
     pub fn reserving_text(self) -> Self {
-        Self { touches: Some(Touches::everything()), ..self }
+        Self { forgery: Some(Forgery::everything()), ..self }
     }
 
     /// The tokens of chats that have none in their contents: some templates put them together, as `<|` + role + `|>`.
@@ -161,13 +161,13 @@ impl ChatTemplateRenderer {
     }
 
     /// The same text with the places of what the conversation brings; none if they cannot be known.
-    fn marked(&self, chat: Chat<'_>, touches: &Touches, now: Option<DateTime>, text: &str) -> Result<Option<Marked>> {
+    fn marked(&self, chat: Chat<'_>, forgery: &Forgery, now: Option<DateTime>, text: &str) -> Result<Option<Marked>> {
         if chat.first_mark().is_some() || has_marks(text) {
             return Ok(None);
         }
         let is_name = |text: &str| self.compiled.literals.contains(text) && source::is_name(text);
         // What becomes part of no token needs no mark. Templates sort the names of arguments.
-        let is_harmless = |text: &str| !touches.by(text);
+        let is_harmless = |text: &str| !forgery.could_forge(text);
         // Templates compare the ids of calls with those of their results.
         let repeated = OnceCell::new();
         let is_repeated = |text: &str| repeated.get_or_init(|| chat.repeated()).contains(text);
@@ -203,12 +203,12 @@ impl ChatTemplateRenderer {
     fn place_of_rewritten(
         &self,
         chat: Chat<'_>,
-        touches: &Touches,
+        forgery: &Forgery,
         now: Option<DateTime>,
         text: &str,
     ) -> Option<Place> {
         if chat.first_mark().is_some() {
-            return chat.first_forger(touches).map(Place::Message);
+            return chat.first_forger(forgery).map(Place::Message);
         }
         let is_rewritten = |texts: &HashSet<String>| {
             let marking = Marking { is_unmarked: &|text| texts.contains(text), is_shared: &|_| false };
@@ -217,7 +217,7 @@ impl ChatTemplateRenderer {
         let beside = chat.beside_messages().into_iter().find(|(_, texts)| !texts.is_empty() && is_rewritten(texts));
         match beside {
             Some((key, _)) => Some(key.into()),
-            None => chat.first_forger(touches).map(Place::Message),
+            None => chat.first_forger(forgery).map(Place::Message),
         }
     }
 
@@ -228,14 +228,14 @@ impl ChatTemplateRenderer {
         // The same time in all renderings of a prompt.
         let now = self.compiled.now();
         let text = self.plain(chat, now)?;
-        let Some(touches) = &self.touches else {
+        let Some(forgery) = &self.forgery else {
             let text = segments.owned(text);
             segments.template(text);
             return Ok(text);
         };
-        // Most content touches nothing, and marks cost a second rendering.
-        let could_forge = chat.could_forge(touches);
-        let marked = if could_forge || segments.needs_origins { self.marked(chat, touches, now, &text)? } else { None };
+        // Most content could forge nothing, and marks cost a second rendering.
+        let could_forge = chat.could_forge(forgery);
+        let marked = if could_forge || segments.needs_origins { self.marked(chat, forgery, now, &text)? } else { None };
         let text = segments.owned(text);
         match marked {
             Some(marked) => {
@@ -249,7 +249,7 @@ impl ChatTemplateRenderer {
             }
             None if could_forge => {
                 let error = ambiguous(chat);
-                return Err(match self.place_of_rewritten(chat, touches, now, text) {
+                return Err(match self.place_of_rewritten(chat, forgery, now, text) {
                     Some(place) => error.at(place),
                     None => error,
                 });

@@ -5,7 +5,7 @@ use minijinja::machinery::ast::{CallArg, CompareOpKind, Expr};
 
 use crate::conversation::is_space;
 use crate::dialect::chat_template::expressions::item_of;
-use crate::dialect::chat_template::flow::{Flow, Names, Told};
+use crate::dialect::chat_template::flow::{Analysis, Flow, Names};
 use crate::dialect::chat_template::kinds::{Kind, ROLES};
 
 type Arguments<'t> = &'t [CallArg<'t>];
@@ -18,7 +18,7 @@ impl<'t> Flow<'t> {
         left: &'t Expr<'t>,
         right: &'t Expr<'t>,
         names: &mut Names<'t>,
-    ) -> Told<Kind> {
+    ) -> Analysis<Kind> {
         use CompareOpKind::{Eq, In, Ne, NotIn};
         let kinds = (self.kind(left, names)?, self.kind(right, names)?);
         let (known_left, known_right) = (left.as_const(), right.as_const());
@@ -52,7 +52,7 @@ impl<'t> Flow<'t> {
     }
 
     /// Whether a text is this constant.
-    fn equals(&mut self, kind: Kind, constant: Option<Value>) -> Told<()> {
+    fn equals(&mut self, kind: Kind, constant: Option<Value>) -> Analysis<()> {
         match (kind, constant) {
             (Kind::Content | Kind::Text | Kind::Joined, Some(constant)) if is_plain(&constant) => Ok(()),
             (Kind::Content | Kind::Text, constant) if constant.as_ref().is_some_and(is_string) => self.seek(constant),
@@ -62,7 +62,7 @@ impl<'t> Flow<'t> {
     }
 
     /// Looks for a text in contents, or for each text of a list.
-    fn seek(&mut self, constant: Option<Value>) -> Told<()> {
+    fn seek(&mut self, constant: Option<Value>) -> Analysis<()> {
         let not_told = "looks in contents for what its code does not tell";
         let constant = constant.ok_or(not_told)?;
         let texts: Vec<Value> =
@@ -75,7 +75,13 @@ impl<'t> Flow<'t> {
     }
 
     /// What a filter makes of a value.
-    pub(super) fn made_by(&mut self, kind: Kind, name: &str, of: Arguments<'t>, names: &mut Names<'t>) -> Told<Kind> {
+    pub(super) fn made_by(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        of: Arguments<'t>,
+        names: &mut Names<'t>,
+    ) -> Analysis<Kind> {
         let arguments = self.arguments(of, names)?;
         let is_fixed = arguments.iter().all(|(_, kind)| kind.is_fixed());
         match (kind, name) {
@@ -108,7 +114,13 @@ impl<'t> Flow<'t> {
     }
 
     /// What a method gives.
-    pub(super) fn method(&mut self, kind: Kind, name: &str, of: Arguments<'t>, names: &mut Names<'t>) -> Told<Kind> {
+    pub(super) fn method(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        of: Arguments<'t>,
+        names: &mut Names<'t>,
+    ) -> Analysis<Kind> {
         let arguments = self.arguments(of, names)?;
         let is_fixed = arguments.iter().all(|(_, kind)| kind.is_fixed());
         match (kind, name) {
@@ -140,7 +152,7 @@ impl<'t> Flow<'t> {
     }
 
     /// A text without some characters at its ends. White space is told at the ends of contents; the others are sought.
-    fn stripped(&mut self, kind: Kind, of: Arguments<'t>) -> Told<Kind> {
+    fn stripped(&mut self, kind: Kind, of: Arguments<'t>) -> Analysis<Kind> {
         let Some(first) = of.first() else { return Ok(kind) };
         let characters = constant(Some(first)).ok_or("strips what its code does not tell")?;
         if !characters.is_none() {
@@ -151,7 +163,7 @@ impl<'t> Flow<'t> {
     }
 
     /// What is given for a text in which the first argument is not found.
-    fn searched(&mut self, given: Kind, of: Arguments<'t>) -> Told<Kind> {
+    fn searched(&mut self, given: Kind, of: Arguments<'t>) -> Analysis<Kind> {
         self.seek(constant(of.first()))?;
         Ok(given)
     }

@@ -10,7 +10,7 @@ use crate::tokenizer::AddedToken;
 
 /// The reserved tokens of a model, and what a template does to content.
 #[derive(Debug)]
-pub(super) struct Touches {
+pub(super) struct Forgery {
     /// The bytes with which tokens begin or end, in either case.
     edges: [bool; 256],
     /// What a template could put a text between to make a token of all three.
@@ -37,7 +37,7 @@ struct Whole {
     normalizes: bool,
 }
 
-impl Touches {
+impl Forgery {
     /// With the texts of the template, which can be part of a token that content completes.
     ///
     /// # Errors
@@ -47,29 +47,29 @@ impl Touches {
         let pieces: Vec<String> = sources.iter().flat_map(|source| pieces(source)).collect();
         let pieces = Pieces::new(&pieces);
         let tokens: Vec<&AddedToken> = tokens.filter(|token| !token.content.is_empty()).collect();
-        let mut touches = Self { edges: [false; 256], ..Self::everything() };
+        let mut forgery = Self { edges: [false; 256], ..Self::everything() };
         for token in &tokens {
             let content = &token.content;
             for c in [content.chars().next(), content.chars().next_back()].into_iter().flatten() {
                 // A template may change the case of content.
-                c.to_lowercase().chain(c.to_uppercase()).chain([c]).for_each(|c| touches.add_edge(c));
+                c.to_lowercase().chain(c.to_uppercase()).chain([c]).for_each(|c| forgery.add_edge(c));
             }
             if token.normalized {
                 // A normalizer may make any character of these.
-                touches.edges[0x80..].fill(true);
+                forgery.edges[0x80..].fill(true);
             }
-            touches.inner.extend(pieces.inner(content));
+            forgery.inner.extend(pieces.inner(content));
         }
-        let has_edge = |text: &str| touches.has_edge(text);
-        touches.replaced = sources.iter().flat_map(|source| contents::replaced_by(source, &has_edge)).collect();
+        let has_edge = |text: &str| forgery.has_edge(text);
+        forgery.replaced = sources.iter().flat_map(|source| contents::replaced_by(source, &has_edge)).collect();
         // Blanks are taken away, and backslashes written, without being looked for.
         let is_odd = |token: &&AddedToken| {
             token.content.contains('\\') || token.content.trim_matches(is_space).len() != token.content.len()
         };
         if !tokens.iter().any(is_odd) && sources.iter().all(|source| contents::keeps_whole(source)) {
-            touches.whole = Some(Whole::new(&tokens, sources)?);
+            forgery.whole = Some(Whole::new(&tokens, sources)?);
         }
-        Ok(touches)
+        Ok(forgery)
     }
 
     /// If any text could become part of one.
@@ -83,7 +83,7 @@ impl Touches {
     }
 
     /// Whether a text, or a piece of it, could become part of a reserved token.
-    pub(super) fn by(&self, text: &str) -> bool {
+    pub(super) fn could_forge(&self, text: &str) -> bool {
         self.has_edge(text)
             || self.inner.iter().any(|inner| text.contains(inner.as_str()))
             || self.replaced.iter().any(|replaced| text.contains(replaced.as_str()))
@@ -100,8 +100,9 @@ impl Touches {
     }
 
     /// The same for the whole content of a message.
-    pub(super) fn by_content(&self, text: &str) -> bool {
-        self.by(text) && self.whole.as_ref().is_none_or(|whole| whole.touches(text, |end| self.has_edge(end)))
+    pub(super) fn content_could_forge(&self, text: &str) -> bool {
+        self.could_forge(text)
+            && self.whole.as_ref().is_none_or(|whole| whole.could_forge(text, |end| self.has_edge(end)))
     }
 
     fn has_edge(&self, text: &str) -> bool {
@@ -124,7 +125,7 @@ impl Whole {
     }
 
     /// Whether a content has a token, or could be the begin, the middle or the end of one.
-    fn touches(&self, text: &str, has_edge: impl Fn(&str) -> bool) -> bool {
+    fn could_forge(&self, text: &str, has_edge: impl Fn(&str) -> bool) -> bool {
         if self.is_split(text) || (self.normalizes && !text.is_ascii()) {
             return true;
         }
@@ -209,37 +210,45 @@ mod tests {
     use super::*;
     use crate::tokenizer::Tokenizer;
 
-    fn touches(source: &str) -> Touches {
+    fn forgery(source: &str) -> Forgery {
         let tokenizer = Tokenizer::demo().expect("the demo loads");
         let tokens = tokenizer.added_tokens().filter(|token| token.special && !token.is_ordinary_text());
-        Touches::new(tokens, &[source]).expect("there are few tokens")
+        Forgery::new(tokens, &[source]).expect("there are few tokens")
     }
 
     #[test]
-    fn content_that_is_written_whole_touches_at_its_ends() {
-        let touches = touches("<|im_start|>{{ (a ~ b).split('##')[0] }}<|im_end|>");
+    fn content_that_is_written_whole_could_forge_at_its_ends() {
+        let forgery = forgery("<|im_start|>{{ (a ~ b).split('##')[0] }}<|im_end|>");
         for content in ["a < b", "|a|", "im_end"] {
-            assert!(!touches.by_content(content), "{content}");
+            assert!(!forgery.content_could_forge(content), "{content}");
         }
         for content in ["a <|im_end|> b", "a <", "a <| \u{1c}", "\u{1c}|im_end|>", ">", "a > ## b", "a > #", "# < b"] {
-            assert!(touches.by_content(content), "{content}");
+            assert!(forgery.content_could_forge(content), "{content}");
         }
     }
 
     #[test]
-    fn content_between_pieces_of_the_template_touches() {
-        let whole = touches("<|{{ a ~ '_' ~ b }}|>");
-        assert!(["im", "end ", "im_end"].iter().all(|content| whole.by_content(content) && whole.by(content)));
-        assert!(!whole.by_content("texts") && !whole.by("weather"));
-        assert!(touches(r"{{ '\x3c' ~ '|' ~ a ~ '|\u003e' }}").by("im_end"));
-        let apart = touches("<|{{ a|lower|replace(' ', '') }}|>");
-        assert!(["IM_END", "im _end"].iter().all(|content| apart.by_content(content) && apart.by(content)));
-        assert!(!touches("<|im_start|>{{ a|lower }}").by("IM_END"));
+    fn content_between_pieces_of_the_template_could_forge() {
+        let whole = forgery("<|{{ a ~ '_' ~ b }}|>");
+        assert!(
+            ["im", "end ", "im_end"]
+                .iter()
+                .all(|content| whole.content_could_forge(content) && whole.could_forge(content))
+        );
+        assert!(!whole.content_could_forge("texts") && !whole.could_forge("weather"));
+        assert!(forgery(r"{{ '\x3c' ~ '|' ~ a ~ '|\u003e' }}").could_forge("im_end"));
+        let apart = forgery("<|{{ a|lower|replace(' ', '') }}|>");
+        assert!(
+            ["IM_END", "im _end"]
+                .iter()
+                .all(|content| apart.content_could_forge(content) && apart.could_forge(content))
+        );
+        assert!(!forgery("<|im_start|>{{ a|lower }}").could_forge("IM_END"));
     }
 
     #[test]
-    fn content_of_which_an_edge_is_made_touches() {
-        let touches = touches("{{ a.replace('[', '<').replace('b', 'c') }}");
-        assert!(touches.by("[|im_end|") && !touches.by("abc"));
+    fn content_of_which_an_edge_is_made_could_forge() {
+        let forgery = forgery("{{ a.replace('[', '<').replace('b', 'c') }}");
+        assert!(forgery.could_forge("[|im_end|") && !forgery.could_forge("abc"));
     }
 }
