@@ -1,5 +1,4 @@
-//! The forms in which prompts are written, by name. A new one is a file in `sink` or `server`, and a line in
-//! [`OUTPUT_FORMS`].
+//! The forms in which prompts are written, by name.
 //!
 //! ```
 //! use metatok::forms::OUTPUT_FORMS;

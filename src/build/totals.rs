@@ -33,7 +33,7 @@ pub struct BatchRemarks {
     pub warnings: Vec<Warning>,
     /// The lines that are not valid prompts. A row that is asked several times is among those of all batches only once.
     pub rejected: Vec<Rejected>,
-    /// Reading failed after these lines.
+    /// The error that ended reading after these lines, if any.
     pub error: Option<Error>,
 }
 

@@ -9,7 +9,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! A lint is a file in this folder with a constant [`Lint`], and a line in [`LINTS`].
+//! [`LINTS`] lists what is looked for.
 
 mod boundary_moves;
 mod build_warning;

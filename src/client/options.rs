@@ -29,14 +29,14 @@ pub struct ClientOptions {
     pub headers: Vec<(String, String)>,
     /// Whether to keep the server's events with each answer.
     pub keep_raw: bool,
-    /// Is told about long waits.
+    /// Called once for each wait of more than a few seconds, and when answers cannot be streamed.
     pub notice: Notice,
 }
 
 /// How long something is waited for before that is said.
 pub(super) const SILENT: Duration = Duration::from_secs(3);
 
-/// Is told, once, what is waited for when a wait is longer than a few seconds. Other threads call it.
+/// A function that gets a sentence for the user when something takes long, or is not as expected. Other threads call it.
 #[derive(Clone)]
 pub struct Notice(Arc<dyn Fn(&str) + Send + Sync>);
 

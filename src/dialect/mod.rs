@@ -9,9 +9,6 @@
 //! assert!(Model::load("qwen3")?.tokenizer.is_some());
 //! # Ok::<(), metatok::Error>(())
 //! ```
-//!
-//! A dialect is a function that recognizes and reads its files. A new one is a file in this folder and a line in
-//! `DIALECTS`.
 
 mod builtin;
 mod chat_template;

@@ -1,4 +1,4 @@
-//! Engines: what continues prompts. A new engine is a file in this folder.
+//! Engines: what continues prompts.
 //!
 //! ```
 //! use std::num::NonZeroUsize;

@@ -30,7 +30,7 @@ pub(crate) struct LineBatch {
     pub(crate) first: u64,
     /// Which rows the lines are, where they are not asked one after the other.
     picks: Vec<PickedRow>,
-    /// Reading failed after these lines.
+    /// The error that ended reading after these lines, if any.
     pub(crate) error: Option<Error>,
 }
 

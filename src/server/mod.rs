@@ -11,8 +11,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! Each server is a file here with its requests and answers, and a line in
-//! [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) and [`ANSWER_FORMATS`].
+//! [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) lists the forms of requests, and [`ANSWER_FORMATS`] the formats of answers.
 
 mod answer;
 mod answer_format;

@@ -3,17 +3,17 @@
 /// What a form can write in addition to a prompt's ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepts {
-    /// The text, spans, labels and the mask of each prompt.
+    /// Whether it has a place for the text, spans, labels and mask of each prompt.
     pub details: bool,
-    /// Texts to score.
+    /// Whether texts to score can be written.
     pub scores: bool,
-    /// Columns of its row with each prompt.
+    /// Whether columns of its row can be written with each prompt.
     pub columns: bool,
-    /// Padding.
+    /// Whether prompts are padded to one length.
     pub padding: bool,
-    /// Options of a request to a server, see [`RequestOptions`](crate::sink::RequestOptions).
+    /// Whether a prompt is a request to a server, with its options; see [`RequestOptions`](crate::sink::RequestOptions).
     pub request: bool,
-    /// The model's name on the server.
+    /// Whether a request names the model on the server.
     pub served_model_name: bool,
 }
 

@@ -31,35 +31,35 @@ impl MetaTemplate {
         Self { round: round.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// With this before everything.
+    /// Sets what is written before the first message.
     #[must_use]
     pub fn begin(mut self, begin: impl Into<Affix>) -> Self {
         self.begin = begin.into();
         self
     }
 
-    /// With this after everything.
+    /// Sets what is written after the last message.
     #[must_use]
     pub fn end(mut self, end: impl Into<Affix>) -> Self {
         self.end = end.into();
         self
     }
 
-    /// With one more role that is not part of a round.
+    /// Adds a role that is not part of a round.
     #[must_use]
     pub fn reserved_role(mut self, role: RoleTemplate) -> Self {
         self.reserved_roles.push(role);
         self
     }
 
-    /// With this between rounds.
+    /// Sets what is written between rounds.
     #[must_use]
     pub fn between(mut self, between: impl Into<Affix>) -> Self {
         self.between = between.into();
         self
     }
 
-    /// With the ids at which output ends.
+    /// Sets the ids at which an answer ends.
     #[must_use]
     pub fn eos_token_id(mut self, ids: impl Into<TokenIds>) -> Self {
         self.eos_token_id = ids.into();
@@ -88,105 +88,105 @@ impl RoleTemplate {
         Self { role: role.into(), ..Self::default() }
     }
 
-    /// With a name for APIs: HUMAN, BOT or SYSTEM.
+    /// Sets the role's name for APIs: HUMAN, BOT or SYSTEM.
     #[must_use]
     pub fn api_role(mut self, name: impl Into<String>) -> Self {
         self.api_role = Some(name.into());
         self
     }
 
-    /// With this before its content.
+    /// Sets what is written before the content of a message.
     #[must_use]
     pub fn begin(mut self, begin: impl Into<Affix>) -> Self {
         self.begin = begin.into();
         self
     }
 
-    /// With this content if a conversation has none for it.
+    /// Sets the content for a conversation that has none for this role.
     #[must_use]
     pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
         self.prompt = prompt.into();
         self
     }
 
-    /// With this after its content.
+    /// Sets what is written after the content of a message.
     #[must_use]
     pub fn end(mut self, end: impl Into<Affix>) -> Self {
         self.end = end.into();
         self
     }
 
-    /// Played by the model.
+    /// Says that the model speaks in this role.
     #[must_use]
     pub fn generate(mut self) -> Self {
         self.generate = true;
         self
     }
 
-    /// With the end of a prompt to be continued, if that is not `begin`.
+    /// Sets the end of a prompt to continue, if that is not `begin`.
     #[must_use]
     pub fn generation_prompt(mut self, prompt: impl Into<Affix>) -> Self {
         self.generation_prompt = Some(prompt.into());
         self
     }
 
-    /// With this outer white space stripped from its messages.
+    /// Sets which outer white space is stripped from its messages.
     #[must_use]
     pub fn trim(mut self, trim: Trim) -> Self {
         self.trim = trim;
         self
     }
 
-    /// Writing nothing for a message with empty content.
+    /// Makes it write nothing for a message with empty content.
     #[must_use]
     pub fn silent_if_empty(mut self) -> Self {
         self.empty = EmptyContent::Silent;
         self
     }
 
-    /// With thoughts that end with this text, which are left out of answers before the last user message.
+    /// Sets the text with which thoughts end. They are left out of answers before the last user message.
     #[must_use]
     pub fn thoughts(mut self, end: impl Into<String>) -> Self {
         self.thoughts = Some(end.into());
         self
     }
 
-    /// With this before an answer that is the last message, if that is not `begin`.
+    /// Sets what is written before an answer that is the last message, if that is not `begin`.
     #[must_use]
     pub fn last_begin(mut self, begin: impl Into<Affix>) -> Self {
         self.last_begin = Some(begin.into());
         self
     }
 
-    /// Speaking in the last turn of this role of the round.
+    /// Moves its messages into the last turn of this role of the round.
     #[must_use]
     pub fn merge_into_last(mut self, role: impl Into<String>) -> Self {
         self.at = MergeAt::Last;
         self.merge_into(role)
     }
 
-    /// With its messages left out.
+    /// Leaves its messages out.
     #[must_use]
     pub fn silent(mut self) -> Self {
         self.silent = true;
         self
     }
 
-    /// Refusing its messages for this reason.
+    /// Refuses its messages for this reason.
     #[must_use]
     pub fn refuse(mut self, reason: impl Into<String>) -> Self {
         self.refuse = Some(reason.into());
         self
     }
 
-    /// Speaking in the next turn of this role of the round.
+    /// Moves its messages into the next turn of this role of the round.
     #[must_use]
     pub fn merge_into(mut self, role: impl Into<String>) -> Self {
         self.merge_into = Some(role.into());
         self
     }
 
-    /// Opening every conversation in which it has no message, with its `prompt`.
+    /// Opens every conversation in which it has no message with its `prompt`.
     #[must_use]
     pub fn default_prompt(mut self) -> Self {
         self.default_prompt = true;

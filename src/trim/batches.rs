@@ -22,7 +22,7 @@ pub struct TrimmedBatch {
     pub totals: TrimTotals,
     /// The lines that are no answers. If the first one stops the trimmer, nothing of the lines after it is kept.
     pub rejected: Vec<Rejected>,
-    /// Reading failed after them.
+    /// The error that ended reading after these lines, if any.
     pub error: Option<Error>,
 }
 

@@ -1,5 +1,4 @@
-//! Dataset templates: how a row becomes a prompt or an in-context example. A kind of template is a file in this folder
-//! and a line in `template_file`.
+//! Dataset templates: how a row becomes a prompt or an in-context example.
 //!
 //! ```
 //! use metatok::dataset::template::PromptTemplate;
