@@ -173,7 +173,7 @@ class Building:
         **budget: Unpack[ContextLimits],
     ) -> Any:
         """Builds a column of a table of Arrow, and returns a table with the schema of ``metatok build --format parquet``:
-        ``id``, ``repeat``, ``turn``, ``max_out_len`` and the ids, a list of int64. The tables pass in and out uncopied.
+        ``id``, ``repeat``, ``turn``, ``max_out_len`` and the ids, a list of int64. Kept columns are normally not copied.
 
         Args:
             table: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: of pyarrow, polars, duckdb, ...

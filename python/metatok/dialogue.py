@@ -28,7 +28,7 @@ class Dialogue:
     >>> dialogue.push("user", "Which planet is red?")
     >>> first = dialogue.next_prompt()
     >>> dialogue.answer_ids([44, 695, 1052])
-    >>> dialogue.push("user", "How many moons has it?")
+    >>> dialogue.push("user", "How many moons does it have?")
     >>> second = dialogue.next_prompt()
     >>> dialogue.prefix_tokens == len(first) + 3
     True

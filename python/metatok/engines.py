@@ -25,7 +25,7 @@ from metatok.errors import MetatokError
 from metatok.tokenizer import _listed
 
 #: How many tokens an answer may have if nothing is said.
-_MAX_TOKENS = 512
+_MAX_TOKENS = _metatok.DEFAULT_MAX_OUT_LEN
 
 
 class VllmInputs(NamedTuple):

@@ -98,11 +98,6 @@ impl Stream {
         self.stream.token_ids().to_vec()
     }
 
-    #[getter]
-    fn tokens_read(&self) -> usize {
-        self.stream.tokens_read()
-    }
-
     /// The stop at which it ended, as that of a complete answer.
     #[getter]
     fn stop<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

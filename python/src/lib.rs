@@ -64,6 +64,7 @@ mod _metatok {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // NumPy's functions are found at their first use, which a signal that waits for Python would turn into a panic.
         PyArray1::<u32>::zeros(module.py(), 0, false);
+        module.add("DEFAULT_MAX_OUT_LEN", metatok::sink::DEFAULT_MAX_OUT_LEN)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

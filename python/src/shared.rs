@@ -22,28 +22,30 @@ pub(crate) struct Shared {
     /// Whether somebody made it faster, or is about to. Nobody waits for that: who began it may be gone after a fork.
     accelerated: AtomicBool,
     told: Mutex<Notes>,
-    answers_omitted: AtomicU64,
-    told_of_answers: AtomicBool,
+    answers_omitted: Omitted,
     labels_omitted: Omitted,
     media_omitted: Omitted,
 }
 
-/// Whether something was left out, and whether that was told.
+/// How many prompts leave something out, and whether that was told.
 #[derive(Debug, Default)]
 struct Omitted {
-    is_so: AtomicBool,
+    prompts: AtomicU64,
     is_told: AtomicBool,
 }
 
 impl Omitted {
     fn see(&self) {
-        self.is_so.store(true, Ordering::Relaxed);
+        self.prompts.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Warns of it, unless that was done before.
-    fn tell(&self, py: Python<'_>, warning: impl FnOnce() -> Warning) -> PyResult<()> {
-        let is_due = self.is_so.load(Ordering::Relaxed) && !self.is_told.swap(true, Ordering::Relaxed);
-        if is_due { warn(py, &warning()) } else { Ok(()) }
+    fn tell(&self, py: Python<'_>, warning: impl FnOnce(u64) -> Option<Warning>) -> PyResult<()> {
+        let prompts = self.prompts.load(Ordering::Relaxed);
+        if prompts == 0 || self.is_told.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        warning(prompts).map_or(Ok(()), |warning| warn(py, &warning))
     }
 }
 
@@ -54,8 +56,7 @@ impl Shared {
             built: AtomicUsize::new(0),
             accelerated: AtomicBool::new(false),
             told: Mutex::default(),
-            answers_omitted: AtomicU64::new(0),
-            told_of_answers: AtomicBool::new(false),
+            answers_omitted: Omitted::default(),
             labels_omitted: Omitted::default(),
             media_omitted: Omitted::default(),
         }
@@ -68,18 +69,14 @@ impl Shared {
     pub(crate) fn tell(&self, py: Python<'_>, reader: Reader<'_>) -> PyResult<()> {
         let new = self.told.lock().unwrap_or_else(PoisonError::into_inner).tell_new(reader.into_notes());
         new.iter().try_for_each(|warning| warn(py, warning))?;
-        if let Some(warning) = answers_omitted(self.answers_omitted.load(Ordering::Relaxed))
-            && !self.told_of_answers.swap(true, Ordering::Relaxed)
-        {
-            warn(py, &warning)?;
-        }
-        self.labels_omitted.tell(py, || {
+        self.answers_omitted.tell(py, answers_omitted)?;
+        self.labels_omitted.tell(py, |_| {
             let what = "only a part of a text is scored, but nothing here says which";
-            Warning::new("labels-omitted", what).with_way_out("build_batch has labels")
+            Some(Warning::new("labels-omitted", what).with_way_out("build_batch has labels"))
         })?;
-        self.media_omitted.tell(py, || {
+        self.media_omitted.tell(py, |_| {
             let what = "images, audio and video are only placeholders in the ids";
-            Warning::new("media-omitted", what).with_way_out("give the model the data itself")
+            Some(Warning::new("media-omitted", what).with_way_out("give the model the data itself"))
         })
     }
 
@@ -102,7 +99,7 @@ impl Shared {
     /// A prompt was built.
     pub(crate) fn see(&self, prompt: &TokenizedPrompt) {
         if prompt.answer_omitted {
-            self.answers_omitted.fetch_add(1, Ordering::Relaxed);
+            self.answers_omitted.see();
         }
     }
 

@@ -61,11 +61,6 @@ impl Tokenizer {
         self.tokenizer.vocab_size()
     }
 
-    #[getter]
-    fn backend(&self) -> &'static str {
-        self.tokenizer.backend().0
-    }
-
     /// `bos`, `eos` and `pad`.
     #[getter]
     fn special_token_ids(&self) -> (Option<u32>, Option<u32>, Option<u32>) {
