@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::CheckArgs;
-use crate::exit::REJECTED;
+use crate::exit::FOUND;
 use crate::say::say;
 use crate::{earlier_answers, setup};
 use metatok::build::RecordedFingerprint;
@@ -27,7 +27,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let prompts = counted(recorded.iter().map(|same| same.prompts).sum::<u64>(), "prompt");
     if differ > 0 {
         say!("{differ} of {prompts} may be different if built now");
-        return Ok(ExitCode::from(REJECTED));
+        return Ok(ExitCode::from(FOUND));
     }
     if model.chat_template.is_some_and(|template| template.tells_time()) {
         say!("note: the chat template can write the day of its use, which no fingerprint has");

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::args::{BuildArgs, OnError};
 use crate::build_results::Results;
-use crate::exit::REJECTED;
+use crate::exit::FOUND;
 use crate::loaded::Loaded;
 use crate::outputs::Outputs;
 use crate::rejects::rejects_path;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         return Err(nothing_in(&names, dataset.is_some()));
     }
     let (totals, rejects) = results.finish(build.form())?;
-    let code = if rejects.as_ref().is_some_and(|rejects| rejects.count > 0) { REJECTED } else { 0 };
+    let code = if rejects.as_ref().is_some_and(|rejects| rejects.count > 0) { FOUND } else { 0 };
     let done = done(code, build.form(), &totals.written);
     if !args.quiet {
         say_totals(&totals, &of_rows, has_input);

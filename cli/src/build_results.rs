@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 
 use crate::args::BuildArgs;
-use crate::exit::REJECTED;
+use crate::exit::FOUND;
 use crate::loaded::Loaded;
 use crate::output::{Output, written};
 use crate::progress;
@@ -70,7 +70,7 @@ impl<'a> Results<'a> {
                     "stopped at the first bad row ({}); use --on-error reject to skip bad rows",
                     written(self.totals.written.prompts, "prompt", self.args.output.as_deref())
                 );
-                return Ok(ControlFlow::Break(REJECTED));
+                return Ok(ControlFlow::Break(FOUND));
             };
             rejects.add(rejected, &self.progress)?;
         }

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::args::CheckArgs;
-use crate::exit::REJECTED;
+use crate::exit::FOUND;
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
 use crate::source::{Source, names, nothing_in};
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     if !args.json {
         say!("{}", summary(&findings));
     }
-    Ok(if findings.iter().any(denied) { ExitCode::from(REJECTED) } else { printed })
+    Ok(if findings.iter().any(denied) { ExitCode::from(FOUND) } else { printed })
 }
 
 fn find(args: &CheckArgs) -> Result<Vec<Finding>> {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use crate::args::{CompareArgs, CompareFormat};
-use crate::exit::DIFFERENT;
+use crate::exit::FOUND;
 use crate::output::{Output, has_colour, push_json_line};
 use crate::outputs::Outputs;
 use crate::say::say;
@@ -53,8 +53,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
         };
         Ok(ControlFlow::Continue(()))
     })?;
-    let CompareTotals { equal, differ, errors, only_in_a, only_in_b, .. } = totals;
-    if equal + differ + errors + only_in_a + only_in_b == 0 {
+    let CompareTotals { equal, differ, only_in_a, only_in_b, .. } = totals;
+    if equal + differ + only_in_a + only_in_b == 0 {
         let what = format!("{} and {} have no answers", names[0], names[1]);
         return Err(ErrorKind::Usage(what).with_way_out("a line looks like {\"id\": 0, \"text\": \"…\"}"));
     }
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     if !args.quiet {
         say!("{}", summary(&totals, &names));
     }
-    Ok(if totals.is_equal() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+    Ok(if totals.is_equal() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
 
 fn summary(totals: &CompareTotals, [a, b]: &[String; 2]) -> String {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anstyle::{AnsiColor, Style};
 
 use crate::args::{DiffArgs, Shape};
-use crate::exit::REJECTED;
+use crate::exit::FOUND;
 use crate::output;
 use crate::say::{escaped_line, flag};
 use crate::source::{Source, names, nothing_in};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let what = see(args, &mut diff, [&model, &other])?;
     let out = if args.json { json(&diff) } else { text(&diff, what, [&args.model, &other.name]) };
     let printed = output::to_stdout(out)?;
-    Ok(if diff.different() > 0 { ExitCode::from(REJECTED) } else { printed })
+    Ok(if diff.different() > 0 { ExitCode::from(FOUND) } else { printed })
 }
 
 /// What the model is compared with.

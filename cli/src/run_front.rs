@@ -7,7 +7,7 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 
 use crate::args::RunArgs;
-use crate::exit::{FAILED, REJECTED};
+use crate::exit::{FAILED, FOUND};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::say::{self, InFlags, say};
@@ -88,7 +88,7 @@ impl<'a> Front<'a> {
         let advice = if error.concerns_every_prompt() { String::new() } else { how_to_go_on(self.args) };
         say!("{}", error.in_flags());
         say!("stopped at the first bad row ({} written){advice}", counted(totals.answers, "answer"));
-        ExitCode::from(REJECTED)
+        ExitCode::from(FOUND)
     }
 
     /// Makes the answers final, and prints the totals.
@@ -118,7 +118,7 @@ impl<'a> Front<'a> {
         };
         let turns = if refused > refused_rows { counted(refused, "turn") + " of " } else { String::new() };
         say!("{turns}{} without an answer, each written with its error{again}", counted(refused_rows, "row"));
-        Ok(ExitCode::from(REJECTED))
+        Ok(ExitCode::from(FOUND))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use indicatif::ProgressBar;
 
 use crate::args::{Shape, TrimArgs};
-use crate::exit::REJECTED;
+use crate::exit::FOUND;
 use crate::flags::check_rejects;
 use crate::output::{Output, written};
 use crate::outputs::Outputs;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
                 say!("{}", line.into_error().in_flags());
                 let written = written(totals.answers, "answer", args.output.as_deref());
                 say!("stopped at the first bad line ({written}); use --on-error reject to skip bad lines");
-                return Ok(ExitCode::from(REJECTED));
+                return Ok(ExitCode::from(FOUND));
             };
             rejects.add(line, &ProgressBar::hidden())?;
         }
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     if let Some(rejects) = rejects {
         rejects.finish(args.quiet)?;
     }
-    Ok(if totals.is_good() && !has_rejected { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
+    Ok(if totals.is_good() && !has_rejected { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
 
 fn summary(totals: &TrimTotals, is_validated: bool) -> String {
