@@ -101,7 +101,7 @@ pub(crate) fn load_for_answers(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer
 /// What the arguments choose. The demo replaces it only if nothing at all is given.
 fn choice(args: &ModelArgs, has_input: bool) -> Result<ModelChoice<'_>> {
     let ModelArgs { model, tokenizer, conversation, chat_template, template_kwargs } = args;
-    let is_demo = model.is_none() && tokenizer.is_none() && conversation.is_none() && !has_input;
+    let is_demo = !args.is_given() && !has_input;
     Ok(ModelChoice {
         model: model.as_deref().or(is_demo.then_some("demo")).map(Model::load).transpose()?,
         tokenizer: tokenizer.as_deref(),

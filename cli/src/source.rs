@@ -36,11 +36,7 @@ impl Source {
     /// # Errors
     /// As for [`Self::find`].
     pub(crate) fn find_for(input: &InputArgs, model: &ModelArgs) -> Result<Self> {
-        let is_named = model.model.is_some()
-            || model.tokenizer.is_some()
-            || model.conversation.is_some()
-            || input.dataset.is_some();
-        Self::find_with(&input.inputs, is_named)
+        Self::find_with(&input.inputs, model.is_given() || input.dataset.is_some())
     }
 
     fn find_with(paths: &[PathBuf], is_named: bool) -> Result<Self> {
@@ -61,8 +57,7 @@ impl Source {
 
     /// Whether the demo's conversations are read for another model than the demo.
     pub(crate) fn is_demo_for(&self, model: &ModelArgs) -> bool {
-        let is_other = |name: &Option<String>| name.as_deref().is_some_and(|name| name != "demo");
-        !self.is_some() && (is_other(&model.model) || is_other(&model.tokenizer))
+        !self.is_some() && !model.is_demo()
     }
 
     /// Rejects that for a file: the names of inputs were perhaps to come from a variable.

@@ -51,6 +51,10 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     for batch in Arc::new(trimmer).batches(inputs, requests, args.read.max_line_bytes, threads)? {
         totals.add_all(&batch.totals);
         if output.stream(&batch.lines)?.is_break() {
+            // Some of its answers are perhaps read.
+            if let Some(rejects) = &mut rejects {
+                batch.rejected.into_iter().try_for_each(|line| rejects.add(line, &ProgressBar::hidden()))?;
+            }
             break;
         }
         for line in batch.rejected {

@@ -15,6 +15,7 @@ pub(crate) fn tests() -> Tests {
         a_closed_pipe_ends_quietly,
         a_closed_pipe_of_files_ends_quietly,
         a_closed_pipe_leaves_the_rejects,
+        a_closed_pipe_leaves_the_rejects_of_answers,
         a_closed_pipe_leaves_results_whole,
         #[cfg(unix)]
         an_interrupted_run_leaves_the_rejects,
@@ -59,7 +60,14 @@ fn write_conversations(path: &Path, lines: usize, wrong: bool) {
 
 /// The demo must not pass for the output of a program that failed to write any.
 fn an_empty_pipe_is_the_demo_only_where_nothing_is_named() {
-    for (args, exit) in [(&["build"][..], 0), (&["build", "-m", "demo"], 2), (&["build", "-d", "arc"], 2)] {
+    for (args, exit) in [
+        (&["build"][..], 0),
+        (&["build", "-m", "demo"], 2),
+        (&["build", "-d", "arc"], 2),
+        (&["build", "--conversation", "vicuna"], 2),
+        (&["build", "--chat-template", "t.jinja"], 2),
+        (&["build", "--template-kwargs", "{}"], 2),
+    ] {
         let child = metatok(args).stdin(Stdio::piped()).spawn().expect("the program starts");
         let output = child.wait_with_output().expect("the program ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -160,6 +168,20 @@ fn a_closed_pipe_leaves_the_rejects() {
     let rejected = std::fs::read_to_string(&rejects).expect("there are rejects").lines().count();
     assert!((10..200).contains(&rejected), "{rejected}");
     assert!(stderr.contains(&format!("metatok: {rejected} rows rejected")), "{stderr}");
+}
+
+/// The pipe closes before the first answer, beside which is a bad line.
+fn a_closed_pipe_leaves_the_rejects_of_answers() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let lines = b"{\"id\": 0, \"text\": \"a\"}\nnonsense\n";
+    let args = ["trim", "-m", "demo", "-q", "--on-error", "reject", "--rejects", "r.jsonl", "-"];
+    let mut child = program::metatok(folder.path(), &args).stdin(Stdio::piped()).spawn().expect("the program starts");
+    drop(child.stdout.take());
+    child.stdin.take().expect("it is piped").write_all(lines).expect("the program reads");
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let rejects = std::fs::read_to_string(folder.path().join("r.jsonl")).expect("there are rejects");
+    assert_eq!(rejects.lines().count(), 1, "{rejects}");
 }
 
 /// Where the prompts before them are.

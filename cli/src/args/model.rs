@@ -14,7 +14,7 @@ pub(crate) struct ModelArgs {
     ///
     /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works if a
     /// built-in model claims it, such as Qwen/Qwen3-8B. Without this option, metatok uses the chat template of --tokenizer.
-    /// Without both options, a command without any input uses the demo.
+    /// Without any of the options of this section, a command without any input uses the demo.
     #[arg(short, long, value_name = "FILE|NAME|REPO", value_parser = NonEmptyStringValueParser::new(), add = complete::models())]
     pub(crate) model: Option<String>,
 
@@ -44,6 +44,23 @@ pub(crate) struct ModelArgs {
     /// of --model is then used.
     #[arg(long, value_name = "FILE|NAME", add = complete::conversations())]
     pub(crate) conversation: Option<String>,
+}
+
+impl ModelArgs {
+    /// Whether any of it is given. If nothing is, and there is no input either, a command uses the demo.
+    pub(crate) fn is_given(&self) -> bool {
+        let Self { model, tokenizer, chat_template, template_kwargs, conversation } = self;
+        let names = [model, tokenizer, chat_template, conversation];
+        names.into_iter().any(Option::is_some) || template_kwargs.is_some()
+    }
+
+    /// Whether it gives nothing but the demo's name, if that.
+    pub(crate) fn is_demo(&self) -> bool {
+        let Self { model, tokenizer, chat_template, template_kwargs, conversation } = self;
+        let is_demo = |name: &Option<String>| name.as_deref().is_none_or(|name| name == "demo");
+        let has_template = chat_template.is_some() || template_kwargs.is_some() || conversation.is_some();
+        is_demo(model) && is_demo(tokenizer) && !has_template
+    }
 }
 
 /// A JSON object.
