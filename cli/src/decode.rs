@@ -27,7 +27,7 @@ pub(crate) fn run(args: &DecodeArgs) -> Result<ExitCode> {
 fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<ControlFlow<()>>) -> Result<()> {
     let (mut open, mut opened_at) = (String::new(), String::new());
     let most = args.read.max_line_bytes;
-    texts::each_line(|line, place| {
+    texts::each_line(most, |line, place| {
         let line = line.at(place)?;
         if open.is_empty() {
             place.clone_into(&mut opened_at);

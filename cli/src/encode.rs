@@ -14,7 +14,7 @@ use metatok::tokenizer::TokenId;
 pub(crate) fn run(args: &EncodeArgs) -> Result<ExitCode> {
     let encoder = encoder(&args.tokenizer, &args.text)?;
     if args.lines {
-        return lines(&encoder);
+        return lines(&encoder, args.max_line_bytes);
     }
     let mut out = Vec::new();
     if args.texts.is_empty() || args.texts == ["-"] {
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &EncodeArgs) -> Result<ExitCode> {
 }
 
 /// A list for each line, blank ones too, as the lines come in.
-fn lines(encoder: &TextEncoder) -> Result<ExitCode> {
+fn lines(encoder: &TextEncoder, longest: usize) -> Result<ExitCode> {
     let mut output = Output::open(None)?;
-    each_line(|line, place| {
+    each_line(longest, |line, place| {
         let mut out = Vec::new();
         push(&line.and_then(|line| encoder.encode(&line)).at(place)?, &mut out);
         output.stream(&out)

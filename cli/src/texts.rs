@@ -1,6 +1,6 @@
 //! What `encode`, `decode` and `count` share: a tokenizer, and texts.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -21,12 +21,18 @@ pub(crate) fn load(args: &TokenizerArgs) -> Result<Arc<Tokenizer>> {
     args.tokenizer.as_deref().map_or_else(|| model.load_tokenizer(), load_tokenizer).map(Arc::new)
 }
 
-/// Visits each line of standard input as it comes in, blank ones too, with its place.
-pub(crate) fn each_line(mut visit: impl FnMut(Result<String>, &str) -> Result<ControlFlow<()>>) -> Result<()> {
+/// Visits each line of standard input as it comes in, blank ones too, with its place. A line of more than `longest` bytes
+/// ends it, and is not read further.
+pub(crate) fn each_line(
+    longest: usize,
+    mut visit: impl FnMut(Result<String>, &str) -> Result<ControlFlow<()>>,
+) -> Result<()> {
     let mut stdin = io::stdin().lock();
     for number in 1_u64.. {
         let mut line = Vec::new();
-        if stdin.read_until(b'\n', &mut line).at("stdin")? == 0 {
+        // With the end of the line.
+        let most = (longest as u64).saturating_add(2);
+        if stdin.by_ref().take(most).read_until(b'\n', &mut line).at("stdin")? == 0 {
             break;
         }
         if line.ends_with(b"\n") {
@@ -35,7 +41,11 @@ pub(crate) fn each_line(mut visit: impl FnMut(Result<String>, &str) -> Result<Co
         if line.ends_with(b"\r") {
             line.pop();
         }
-        if visit(text(line), &format!("stdin: line {number}"))?.is_break() {
+        let place = format!("stdin: line {number}");
+        if line.len() > longest {
+            return Err(ErrorKind::LineTooLong(longest)).at(place);
+        }
+        if visit(text(line), &place)?.is_break() {
             break;
         }
     }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::args::{ReadArgs, complete, content, heading, special_tokens};
+use crate::args::{ReadArgs, at_least_one, complete, content, heading, special_tokens};
 use metatok::builder::ContentTrust;
+use metatok::input::DEFAULT_MAX_LINE_BYTES;
 use metatok::tokenizer::AddSpecialTokens;
 
 #[derive(clap::Args)]
@@ -30,6 +31,10 @@ pub(crate) struct EncodeArgs {
     #[arg(long, conflicts_with = "texts")]
     pub(crate) lines: bool,
 
+    /// Maximum length of a line of --lines, in bytes; the default is 64 MiB
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_LINE_BYTES, value_parser = at_least_one(), requires = "lines", conflicts_with = "texts", hide_short_help = true)]
+    pub(crate) max_line_bytes: usize,
+
     #[command(flatten)]
     pub(crate) text: TextArgs,
 
@@ -49,8 +54,8 @@ pub(crate) struct EncodeArgs {
 pub(crate) struct DecodeArgs {
     /// Token ids: numbers, or a JSON list
     ///
-    /// Without any, or with -, metatok reads them from standard input. Each line or JSON list gives a text, a blank
-    /// line an empty one.
+    /// Without any, or with -, metatok reads them from standard input. Each line or JSON list becomes one text; a blank
+    /// line becomes an empty text.
     #[arg(value_name = "ID", help_heading = heading::ARGUMENTS, allow_negative_numbers = true)]
     pub(crate) ids: Vec<String>,
 
