@@ -24,7 +24,7 @@ use metatok::error::{At, ErrorKind, Result, Setting, counted};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::{Input, RecordPlace, each_line};
 use metatok::prepared::PreparedDataset;
-use metatok::run::{ResumeOptions, RunAnswers, RunOptions, RunOutcome, journal_path};
+use metatok::run::{ResumeOptions, RunAnswers, RunOptions, RunOutcome, RunTotals, journal_path};
 use metatok::score::ScoredAnswer;
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
@@ -33,15 +33,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if args.resume {
         source.check_readable_again()?;
     }
-    let dataset = setup::dataset_of(&args.input, &source)?;
-    flags::check_run(args, dataset.as_ref())?;
-    let options = options(args, dataset.as_ref(), source.is_some())?;
-    options.check()?;
-    let limited = |dataset| setup::limited(dataset, args.truncate, Some(options.max_out_len()));
-    let dataset = dataset.map(limited).map(Arc::new);
-    outputs(args, &source, dataset.as_deref())?;
-    let builder_options = builder_options(args, dataset.as_deref())?;
-    source.check_demo(&args.model, args.output.as_deref())?;
+    let Work { dataset, options, builder_options } = work(args, &source)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let builder = PromptBuilder::new(&model, tokenizer, &builder_options)?;
     let progress = ProgressBar::hidden();
@@ -72,25 +64,54 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let runner = answering.runner(args, builder, dataset.clone(), options)?;
 
     progress::show(&progress, bytes, args.quiet || args.stream);
-    let mut front = Front::new(args, progress, output);
+    let mut front = Front::new(args, progress, output, has_input);
     let ended = runner.run(inputs, &mut answers, &mut |event| front.see(&event));
     front.hide_progress();
     let (totals, outcome) = ended?;
     match outcome {
         RunOutcome::Complete if totals.lines == 0 => Err(nothing_in(&names, dataset.is_some())),
-        RunOutcome::Complete => {
-            let code = front.complete(answers, &totals, has_input)?;
-            // The answers exist; errors about the input are reported after them.
-            let notes = totals.remarks.check(dataset.as_deref())?;
-            if !args.quiet {
-                say::notes(notes);
-            }
-            Ok(code)
-        }
-        RunOutcome::Interrupted => Ok(front.interrupted(&answers)),
-        RunOutcome::StoppedAt(error) => Ok(front.stopped_at(&error, &totals)),
-        _ => Ok(ExitCode::SUCCESS),
+        RunOutcome::Complete => complete(front, answers, &totals, dataset.as_deref(), args.quiet),
+        RunOutcome::StoppedAt(error) => Ok(front.stopped_at(&error, &answers)),
+        // No other end is a success either.
+        RunOutcome::Interrupted | _ => Ok(front.interrupted(&answers)),
     }
+}
+
+/// What is answered, and how, as far as that is known before the model is loaded.
+struct Work {
+    dataset: Option<Arc<PreparedDataset>>,
+    options: RunOptions,
+    builder_options: BuilderOptions,
+}
+
+/// Reads the dataset, and rejects what cannot be done.
+fn work(args: &RunArgs, source: &Source) -> Result<Work> {
+    let dataset = setup::dataset_of(&args.input, source)?;
+    flags::check_run(args, dataset.as_ref())?;
+    let options = options(args, dataset.as_ref(), source.is_some())?;
+    options.check()?;
+    let limited = |dataset| setup::limited(dataset, args.truncate, Some(options.max_out_len()));
+    let dataset = dataset.map(limited).map(Arc::new);
+    outputs(args, source, dataset.as_deref())?;
+    let builder_options = builder_options(args, dataset.as_deref())?;
+    source.check_demo(&args.model, args.output.as_deref())?;
+    Ok(Work { dataset, options, builder_options })
+}
+
+/// Makes the answers final. Errors about the whole input are reported after them.
+fn complete(
+    front: Front<'_>,
+    answers: RunAnswers,
+    totals: &RunTotals,
+    dataset: Option<&PreparedDataset>,
+    is_quiet: bool,
+) -> Result<ExitCode> {
+    let code = front.complete(answers, totals)?;
+    let notes = totals.remarks.check(dataset)?;
+    if !is_quiet {
+        say::notes(notes);
+    }
+    Ok(code)
 }
 
 fn builder_options(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<BuilderOptions> {
@@ -177,7 +198,7 @@ fn errors_in(file: &Path, max_line_bytes: usize) -> Result<u64> {
         error: Option<serde::de::IgnoredAny>,
     }
 
-    let input = Input::new(file.display().to_string(), BufReader::new(File::open(file)?));
+    let input = Input::new(file.display().to_string(), BufReader::new(File::open(file).at(file.display())?));
     let mut errors = 0;
     let mut lines = 0;
     let each = |place: RecordPlace<'_>, line: Result<&str>| {

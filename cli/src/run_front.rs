@@ -1,6 +1,7 @@
 //! What the user sees of `metatok run`: its progress, and how it ended.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -26,13 +27,15 @@ pub(crate) struct Front<'a> {
     written: u64,
     /// The output of answers as they come.
     output: Option<Output>,
+    /// Whether the input is other than the demo's.
+    has_input: bool,
     interrupt: Interrupt,
 }
 
 impl<'a> Front<'a> {
-    pub(crate) fn new(args: &'a RunArgs, progress: ProgressBar, output: Option<Output>) -> Self {
-        let interrupt = Interrupt::watch();
-        Self { args, progress, started: Instant::now(), answers: 0, tokens: 0, written: 0, output, interrupt }
+    pub(crate) fn new(args: &'a RunArgs, progress: ProgressBar, output: Option<Output>, has_input: bool) -> Self {
+        let (started, interrupt) = (Instant::now(), Interrupt::watch());
+        Self { args, progress, started, answers: 0, tokens: 0, written: 0, output, has_input, interrupt }
     }
 
     pub(crate) fn see(&mut self, event: &RunEvent<'_>) -> Result<ControlFlow<()>> {
@@ -72,28 +75,40 @@ impl<'a> Front<'a> {
 
     /// Says what there is of a run that a signal ended.
     pub(crate) fn interrupted(&self, answers: &RunAnswers) -> ExitCode {
-        match &self.args.output {
-            Some(path) if self.output.is_none() => say!(
-                "interrupted; {} kept in {}, continue with --resume",
-                counted(answers.answers(), "answer"),
-                journal_path(path).display()
-            ),
-            _ => say!("interrupted; {} written", counted(self.written, "line")),
-        }
+        let advice = if self.journal().is_some() { ", continue with --resume" } else { "" };
+        say!("interrupted; {}{advice}", self.so_far(answers));
         ExitCode::from(self.interrupt.exit_code().unwrap_or(FAILED))
     }
 
     /// Says at which row a run ended.
-    pub(crate) fn stopped_at(&self, error: &Error, totals: &RunTotals) -> ExitCode {
-        let advice = if error.concerns_every_prompt() { String::new() } else { how_to_go_on(self.args) };
+    pub(crate) fn stopped_at(&self, error: &Error, answers: &RunAnswers) -> ExitCode {
+        let advice = match self.journal() {
+            _ if error.concerns_every_prompt() => "",
+            Some(_) => "; use --on-error reject to skip bad rows, and --resume to continue from here",
+            None => "; use --on-error reject to skip bad rows",
+        };
         say!("{}", error.in_flags());
-        say!("stopped at the first bad row ({} written){advice}", counted(totals.answers, "answer"));
+        say!("stopped at the first bad row ({}){advice}", self.so_far(answers));
         ExitCode::from(FOUND)
     }
 
+    /// Where the answers are kept until all are complete; none if they are written as they come.
+    fn journal(&self) -> Option<PathBuf> {
+        self.args.output.as_deref().filter(|_| self.output.is_none()).map(journal_path)
+    }
+
+    /// What there is of a run that ended early.
+    fn so_far(&self, answers: &RunAnswers) -> String {
+        match self.journal() {
+            Some(journal) => format!("{} kept in {}", counted(answers.answers(), "answer"), journal.display()),
+            None => format!("{} written", counted(self.written, "line")),
+        }
+    }
+
     /// Makes the answers final, and prints the totals.
-    pub(crate) fn complete(self, answers: RunAnswers, totals: &RunTotals, has_input: bool) -> Result<ExitCode> {
-        let Self { args, started, output, .. } = self;
+    pub(crate) fn complete(self, answers: RunAnswers, totals: &RunTotals) -> Result<ExitCode> {
+        let is_kept = self.journal().is_some();
+        let Self { args, started, output, has_input, .. } = self;
         if !args.quiet {
             say::notes(totals.remarks.notes());
         }
@@ -112,8 +127,8 @@ impl<'a> Front<'a> {
         if refused == 0 {
             return Ok(ExitCode::SUCCESS);
         }
-        let again = match (&args.server.url, &args.output) {
-            (Some(_), Some(_)) => "; to ask for them again, add --resume --retry-errors",
+        let again = match &args.server.url {
+            Some(_) if is_kept => "; to ask for them again, add --resume --retry-errors",
             _ => "",
         };
         let turns = if refused > refused_rows { counted(refused, "turn") + " of " } else { String::new() };
@@ -144,12 +159,6 @@ fn say_totals(totals: &RunTotals, started: &Instant) {
     if let Some(server) = &totals.server {
         say!("{}", crate::server::summary(server.clone(), started.elapsed()));
     }
-}
-
-/// How to go on after a bad row.
-fn how_to_go_on(args: &RunArgs) -> String {
-    let resume = if args.output.is_some() { ", and --resume to continue from here" } else { "" };
-    format!("; use --on-error reject to skip bad rows{resume}")
 }
 
 /// How many tokens the answers have, if that is known of any.

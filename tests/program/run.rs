@@ -326,7 +326,7 @@ mod with_an_engine {
         };
         let file = &["-o", "out", "--batch-size", "1", "in.jsonl"][..];
         let with = |more: &[&'static str]| [file, more].concat();
-        let stopped = "metatok: stopped at the first bad row (1 answer written); use --on-error reject to skip bad rows, and --resume to continue from here";
+        let stopped = "metatok: stopped at the first bad row (1 answer kept in out.partial); use --on-error reject to skip bad rows, and --resume to continue from here";
         std::fs::write(at.join("out.partial"), "my own").expect("written");
         let foreign = "metatok: out.partial: the file exists, but is not the journal of a run; move it away";
         assert_eq!(run(file), (Some(2), foreign.into()));
