@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::DatasetsArgs;
+use crate::models::refuse_path;
 use crate::output;
 use metatok::dataset::Dataset;
 use metatok::error::Result;
@@ -13,8 +14,11 @@ pub(crate) fn run(args: &DatasetsArgs) -> Result<ExitCode> {
     match &args.name {
         Some(name) => match Dataset::builtin_file(name) {
             Some(text) => out.extend_from_slice(text.as_bytes()),
-            // A file with that name, or the error that lists the names.
-            None => out.extend_from_slice(&Dataset::read_file(Path::new(name))?),
+            None => {
+                refuse_path(name, "`metatok datasets` lists the built-in ones")?;
+                // The error that lists the names.
+                out.extend_from_slice(&Dataset::read_file(Path::new(name))?);
+            }
         },
         None if args.json => {
             let entries: Vec<_> =

@@ -37,6 +37,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let what = see(args, &mut diff, [&model, &other])?;
     let out = if args.json { json(&diff) } else { text(&diff, what, [&args.model, &other.name]) };
     let printed = output::to_stdout(out)?;
+    if diff.equal() + diff.different() == 0 {
+        let what = format!("nothing is compared: both models refuse {}", counted(diff.refused(), what));
+        return Err(ErrorKind::Usage(what).with_way_out("`metatok build` with one of the models says why"));
+    }
     Ok(if diff.different() > 0 { ExitCode::from(FOUND) } else { printed })
 }
 
@@ -49,7 +53,7 @@ fn other(args: &DiffArgs, tokenizer: &str) -> Result<Model> {
         Some(model) => Model::load(model),
         None => ChatTemplate::of_tokenizer(tokenizer)?.map(Model::from).ok_or_else(|| {
             ErrorKind::Usage(format!("{tokenizer} has no chat template to compare with"))
-                .with_way_out("choose another model or a file of Jinja with --with")
+                .with_way_out("choose another model or a Jinja file with --with")
         }),
     }
 }

@@ -1,6 +1,7 @@
 //! `metatok models`: the built-in models and templates.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -9,7 +10,7 @@ use crate::args::ModelsArgs;
 use crate::convert::to_toml;
 use crate::output;
 use metatok::dialect::{ConversationTemplate, Model, Verification};
-use metatok::error::Result;
+use metatok::error::{ErrorKind, Place, Result};
 use metatok::import::ContentKind;
 
 /// A model in the list.
@@ -41,7 +42,11 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
         }
         None => list(&mut out)?,
         Some(name) => {
-            let model = match (Model::find_builtin(name), ConversationTemplate::load(name)) {
+            let builtin = Model::find_builtin(name);
+            if builtin.is_err() {
+                refuse_path(name, "`metatok models` lists the built-in ones")?;
+            }
+            let model = match (builtin, ConversationTemplate::load(name)) {
                 (Ok(model), _) => model,
                 (Err(_), Ok(template)) if args.json => {
                     output::push_json(&template, &mut out);
@@ -57,6 +62,15 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
         }
     }
     output::to_stdout(out)
+}
+
+/// Rejects the path of a file or folder: only what is built in is printed.
+pub(crate) fn refuse_path(name: &str, way_out: &'static str) -> Result<()> {
+    if !Path::new(name).exists() {
+        return Ok(());
+    }
+    let error = ErrorKind::Usage("this is a path, but only what is built in is printed".into()).with_way_out(way_out);
+    Err(error.at(Place::file(name)))
 }
 
 /// How much of a model was the same as the chat templates with which it was compared.

@@ -32,6 +32,10 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
         return Err(ErrorKind::Usage(what.into()).into());
     }
     source.check_stdin(args.texts.as_deref().map(|path| ("--texts", path)))?;
+    if args.texts.is_none() && args.run_id.run_id.is_some() {
+        let what = "--run-id is a prefix of request ids, but only --texts finds rows by their ids; remove it";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
     let scorer = scorer(args)?;
     let mut details = match args.output.as_deref() {
         Some(path) => {

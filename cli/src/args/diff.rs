@@ -12,7 +12,9 @@ use metatok::dataset::records::InputFormat;
     next_help_heading = heading::MODEL,
     override_usage = "metatok diff --model MODEL [OPTIONS] [FILE]...",
     after_help = "Example: metatok diff --model my.toml chats.jsonl",
-    after_long_help = "Exit codes: 0 all prompts are the same, 1 some differ, 2 the comparison failed.
+    after_long_help = "A conversation that only one of the models refuses differs. One that both refuse is not compared.
+
+Exit codes: 0 all prompts are the same, 1 some differ, 2 nothing could be compared, or the comparison failed.
 
 Examples:
   metatok diff --model qwen3               the model and its chat template
