@@ -55,7 +55,7 @@ pub(crate) fn check_rejects(args: &RejectArgs) -> Result<()> {
         refuse(rejects, "is for rejected lines, but the first one stops the command; add --on-error reject")?;
     }
     let to_stdout = args.rejects.as_deref().is_some_and(|path| path == Path::new("-"));
-    refuse([("--rejects", to_stdout)], "is a file, because standard output is for what is right; name one")
+    refuse([("--rejects", to_stdout)], "must name a file: standard output is for the results")
 }
 
 /// What goes with requests to servers.
@@ -162,15 +162,15 @@ pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Re
     if args.server.url.is_none() {
         let params = [("--param", !args.request.params.is_empty())];
         refuse(params, "is a key of a request to a server, and the engine is in this process; remove it")?;
-        check_run_id(&args.input, "and the engine is in this process")?;
+        check_run_id(&args.input, "the engine is in this process")?;
     }
     check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::needs_model_answers))
 }
 
-/// Refuses the front of ids where there are no ids of requests.
+/// Refuses the prefix of request ids where there are none.
 fn check_run_id(args: &InputArgs, why: &str) -> Result<()> {
     let run_id = [("--run-id", args.run_id.run_id.is_some() && args.judge.is_empty())];
-    refuse(run_id, &format!("is the front of the ids of requests, {why}; leave it out"))
+    refuse(run_id, &format!("is a prefix of request ids, but {why}; remove it"))
 }
 
 /// Refuses to take thoughts out where no answer of a model stands in a prompt.
@@ -186,7 +186,7 @@ pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> 
 pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     no_limit_for_conversations(args)?;
     if args.answers.answers.is_none() {
-        check_run_id(&args.input, "and there are no answers from a server")?;
+        check_run_id(&args.input, "there are no answers from a server")?;
     }
     refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
     check_thoughts(&args.input, args.answers.answers.is_some())?;
@@ -211,7 +211,7 @@ pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> 
 const NOTHING_WRITTEN: &str = "is for what `build` and `run` write with each prompt; remove it";
 
 /// Why answers have no effect.
-pub(crate) const ANSWERS: &str = "is for turns that need the model's own answers to earlier turns: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
+pub(crate) const ANSWERS: &str = "is for turns that need the model's own answers to earlier turns: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every or every_empty";
 
 /// Rejects a limit that would not apply to conversations: only `build` applies it.
 fn no_limit_for_conversations(args: &ViewArgs) -> Result<()> {
@@ -239,7 +239,7 @@ pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
         )?;
     }
     if args.answers.answers.is_none() {
-        check_run_id(&args.input, "and check sends none")?;
+        check_run_id(&args.input, "`check` sends no requests")?;
     }
     check_thoughts(&args.input, args.answers.answers.is_some())?;
     setup::check_room(&args.input)

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
     let is_jinja = Path::new(&args.template).is_file() && args.tokenizer.is_some();
     if !is_jinja && let Some(tokenizer) = &args.tokenizer {
         let what = format!(
-            "{} is not a file of Jinja, and a chat template works only with the tokenizer it belongs to",
+            "{} is not a Jinja file, and a chat template works only with the tokenizer it belongs to",
             args.template
         );
         return Err(ErrorKind::Usage(what).with_way_out(format!("leave out --tokenizer {tokenizer}, or name a file")));
@@ -24,13 +24,12 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
     let template = match is_jinja {
         true => ChatTemplate::load(&args.template, name)?,
         false if Path::new(&args.template).extension().is_some_and(|end| end == "jinja") => {
-            let what =
-                "a file of Jinja is a template without a tokenizer; choose one with --tokenizer, such as a folder";
+            let what = "a Jinja file is a template without a tokenizer; choose one with --tokenizer, such as a folder";
             return Err(ErrorKind::Usage(what.into()).into());
         }
         false => ChatTemplate::of_tokenizer(name)?.ok_or_else(|| {
             ErrorKind::NotFound("there is no chat template".into())
-                .with_way_out("name a file of Jinja and its tokenizer, with --tokenizer")
+                .with_way_out("name a Jinja file and its tokenizer, with --tokenizer")
         })?,
     };
     let tokenizer = Arc::new(load_tokenizer(name)?);

@@ -75,8 +75,8 @@ fn check_form(path: &Path) -> Result<()> {
     if !UNREAD.contains(&extension) || !path.is_file() {
         return Ok(());
     }
-    let what = format!("prompts in a file of the format {extension} are not counted");
-    let way_out = "build with a format of lines, such as --format ids, or with --format parquet, and count those";
+    let what = format!("`stats` cannot read {extension}");
+    let way_out = "build with --format ids or parquet";
     Err(ErrorKind::Usage(what).with_way_out(way_out)).at(Place::file(path.display()))
 }
 

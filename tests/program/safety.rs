@@ -358,7 +358,7 @@ fn an_option_that_says_nothing_is_refused() {
         ),
         (
             "view -d t.toml --answers x r.jsonl",
-            "--answers is for turns that need the model's own answers to earlier turns: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every".into(),
+            "--answers is for turns that need the model's own answers to earlier turns: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every or every_empty".into(),
         ),
         ("check --max-seq-len 9 x", format!("--max-seq-len {no_limit}")),
         ("check --max-out-len 9 x", format!("--max-out-len {no_limit}")),

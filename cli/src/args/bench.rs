@@ -9,15 +9,15 @@ use metatok::dataset::records::InputFormat;
 #[command(
     next_help_heading = "Measurement",
     after_help = "Example: metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl",
-    after_long_help = "First, the ids are compared with those that the library gives for the joined string. Every pass over the data begins with \
-empty caches. MB are those of the joined strings. A ratio is the speed divided by that of joining and encoding.
+    after_long_help = "First, the ids are compared with those that Hugging Face's `tokenizers` gives for the joined string. Every pass over the \
+data begins with empty caches. MB/s counts the bytes of the joined strings. A ratio is the speed divided by that of joining and encoding.
 
 Examples:
   metatok bench
   metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl"
 )]
 pub(crate) struct BenchArgs {
-    /// How long to measure each row
+    /// Seconds per measurement
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) seconds: f64,
 

@@ -122,8 +122,8 @@ pub(crate) struct BuildArgs {
 
     /// What to drop if a prompt is too long
     ///
-    /// Only tokens of messages are dropped, never control tokens, the template, or placeholders of images. The record
-    /// lists what was dropped.
+    /// This replaces what --max-seq-len drops from rows, and is for conversations too. Only tokens of messages are dropped,
+    /// never control tokens, the template, or placeholders of images. The record lists what was dropped.
     #[arg(long, value_parser = truncation(), value_name = "WHAT", requires = "max_seq_len", help_heading = heading::LENGTH)]
     pub(crate) truncate: Option<Truncation>,
 

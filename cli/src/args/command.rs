@@ -7,7 +7,7 @@ use crate::args::{
     EncodeArgs, ImportArgs, ModelsArgs, RunArgs, ScoreArgs, StatsArgs, TrimArgs, ViewArgs, heading,
 };
 
-/// Turns conversations into the token ids that a model was trained on
+/// Turns conversations into token ids, in the format that a model was trained on
 ///
 /// A meta template defines how the model's dialogues are written, and a Hugging Face tokenizer turns them into ids.
 /// Nothing in a message can forge a reserved token.

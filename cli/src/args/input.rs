@@ -19,7 +19,7 @@ const MANY: i64 = 1 << 20;
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::INPUT)]
 pub(crate) struct InputArgs {
-    /// Conversations, or with --dataset rows
+    /// Conversations; with --dataset, dataset rows
     ///
     /// Both are JSON lines or one JSON list, compressed or not. Rows may also be CSV, TSV or Parquet. - is standard input; if
     /// you name no file, metatok also reads piped input. hf://datasets/ORG/NAME/PATH is a file of the Hugging Face Hub.
@@ -31,7 +31,8 @@ pub(crate) struct InputArgs {
     ///
     /// `metatok datasets` lists the built-in ones. A file is TOML or JSON with OpenCompass's reader_cfg and infer_cfg.
     /// With this option, the input is rows. For `build` it may also be a folder of such files, or a JSON list of datasets.
-    /// FILE is then the folder of the rows, with one ABBR.jsonl for each dataset, and --output is the folder to write to.
+    /// Then the input must be a folder with one file per dataset, named after its `abbr` (gsm8k.jsonl), and --output a
+    /// folder.
     #[arg(short, long, value_name = "FILE|NAME", help_heading = heading::DATASET, add = complete::datasets())]
     pub(crate) dataset: Option<PathBuf>,
 
@@ -67,7 +68,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) columns: Option<Vec<String>>,
 
-    /// What quotes are in a CSV or TSV file
+    /// How to read quotes in a CSV or TSV file
     ///
     /// By default they enclose fields, and a record of a TSV file is rejected if its quotes seem to be text.
     #[arg(long, value_name = "USE", value_parser = quotes(), requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
@@ -114,8 +115,7 @@ pub(crate) struct InputArgs {
 
     /// Length of the model's context, in tokens
     ///
-    /// If the prompt of a row is too long, examples are dropped from its end until it fits. `--truncate` selects what to
-    /// drop instead, for conversations too.
+    /// If a row's prompt is too long, in-context examples are dropped, the last first, until it fits.
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_seq_len: Option<usize>,
 
@@ -141,7 +141,7 @@ pub(crate) struct InputArgs {
 
     /// Give rows the types that Hugging Face `datasets` gives them
     ///
-    /// The references see rows in this form: with the columns of the first row, None for missing values, numbers of one type,
+    /// OpenCompass and AISBench see rows in this form: with the columns of the first row, None for missing values, numbers of one type,
     /// and the columns subdivision and idx. metatok reads all rows before it builds the first prompt.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) arrow_compat: bool,
@@ -227,7 +227,7 @@ impl InputArgs {
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::INPUT)]
 pub(crate) struct ReadArgs {
-    /// Maximum length of an input line, in bytes
+    /// Maximum length of an input line, in bytes; the default is 64 MiB
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_LINE_BYTES, value_parser = at_least_one(), hide_short_help = true)]
     pub(crate) max_line_bytes: usize,
 }
@@ -238,8 +238,8 @@ pub(crate) struct ReadArgs {
 pub(crate) struct AnswersArgs {
     /// The model's answers to earlier turns
     ///
-    /// For --infer-mode every. FILE has JSON lines with the prompt's id and turn, and token_ids, text, or an error. Each
-    /// dialogue is built up to its first turn without an answer.
+    /// For --infer-mode every or every_empty. FILE has JSON lines with the prompt's id and turn, and token_ids, text, or an
+    /// error. Each dialogue is built up to its first turn without an answer.
     #[arg(long, value_name = "FILE", requires = "dataset", conflicts_with = "judge", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
 }

@@ -88,7 +88,8 @@ pub(crate) struct TemplateArgs {
 
     /// Let the model continue a final assistant message
     ///
-    /// Nothing is written after it. Otherwise, a prompt to continue leaves such a message out.
+    /// Nothing is written after it. Otherwise a meta template leaves the message out, and a chat template closes it and asks
+    /// for another answer.
     #[arg(long)]
     pub(crate) continue_final_message: bool,
 }

@@ -1,8 +1,10 @@
 //! How answers are sampled, and what else a server is asked.
 
 use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser, TypedValueParser};
-use metatok::dataset::prompter::SamplingParams;
 use serde_json::Value;
+
+use crate::args::heading;
+use metatok::dataset::prompter::SamplingParams;
 
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = "Sampling")]
@@ -27,8 +29,7 @@ pub(crate) struct RequestArgs {
 
     /// Seed for sampling
     ///
-    /// In `run`, samples depend on the seed and on the line's number, and the default seed is 0. Without this option, a server
-    /// uses its own seed.
+    /// In-process runs use this seed (default 0) and the line number. A server uses its own seed unless you set one.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
 
@@ -47,8 +48,9 @@ impl RequestArgs {
     }
 }
 
-/// The front of the ids of requests.
+/// The prefix of request ids.
 #[derive(Clone, clap::Args)]
+#[command(next_help_heading = heading::INPUT)]
 pub(crate) struct RunIdArgs {
     /// Prefix of request ids
     ///

@@ -89,7 +89,8 @@ pub(crate) struct RunArgs {
 
     /// What to drop if a prompt is too long
     ///
-    /// This applies to prompts that are too long for --max-seq-len or for the model's context; see `build`.
+    /// This replaces what --max-seq-len drops from rows, and is for conversations too. It applies to prompts that are too
+    /// long for --max-seq-len or for the model's context; see `build`.
     #[arg(long, value_parser = truncation(), value_name = "WHAT", help_heading = heading::LENGTH)]
     pub(crate) truncate: Option<Truncation>,
 

@@ -39,7 +39,7 @@ impl ChatTemplate {
         Ok(Some(Self { tool_use, special_tokens, is_own: true, sorts_tools, ..Self::new(name, source) }))
     }
 
-    /// A chat template by name: a file of Jinja, or one of the tokenizer's templates.
+    /// A chat template by name: a Jinja file, or one of the tokenizer's templates.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] with the names that there are; otherwise as for [`Self::of_tokenizer`].
