@@ -86,11 +86,8 @@ impl ModelChoice<'_> {
         match (self.tokenizer, &self.model) {
             (Some(tokenizer), _) => tokenizer_name(tokenizer),
             (None, Some(model)) => model.tokenizer_name(),
-            (None, None) if self.conversation_template.is_some() => {
-                Err(ErrorKind::Usage("a conversation template does not name a tokenizer".into()).with_way_out(
-                    way_out!["choose one with ", Setting::TOKENIZER, ", such as a folder or a repository of the hub"],
-                ))
-            }
+            (None, None) if self.conversation_template.is_some() => Err(no_tokenizer("conversation")),
+            (None, None) if self.chat_template.is_some() => Err(no_tokenizer("chat")),
             (None, None) => Err(nothing_chosen()),
         }
     }
@@ -133,6 +130,14 @@ impl Model {
         let with = |template: ChatTemplate| template.with_special_tokens_of(tokenizer);
         Ok(Self { chat_template: self.chat_template.map(with).transpose()?, ..self })
     }
+}
+
+fn no_tokenizer(kind: &str) -> Error {
+    ErrorKind::Usage(format!("a {kind} template does not name a tokenizer")).with_way_out(way_out![
+        "choose one with ",
+        Setting::TOKENIZER,
+        ", such as a folder or a repository of the hub"
+    ])
 }
 
 fn nothing_chosen() -> Error {
