@@ -31,7 +31,7 @@
 
 mod source;
 mod python;
-mod template_error;
+mod dataset_error;
 pub mod rows;
 pub mod template;
 pub mod retriever;
@@ -41,6 +41,7 @@ pub mod judge;
 pub mod records;
 
 pub use config::{Dataset, DatasetSource};
+pub(crate) use dataset_error::{dataset_error, row_error};
 pub(crate) use judge::{Judge, Prediction, PredictionColumns};
 pub use prompter::{DatasetPrompter, FewShotPrompter, Inferencer, InferencerKind, RowPrompt, RowPrompter, Task};
 pub(crate) use prompter::{InferMode, MaxOutLen, SamplingParams, ScoredText, TurnPlan};
@@ -56,4 +57,3 @@ pub(crate) use source::{
 };
 pub use source::{CsvOptions, Holds, Quotes, RawRecord};
 pub(crate) use template::{Layout, MissingColumns, TemplateField};
-pub(crate) use template_error::{row_error, template_error};

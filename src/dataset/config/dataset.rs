@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::dataset::dataset_error;
 use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
 use crate::dataset::template::Layout;
-use crate::error::{ErrorKind, Place, Result, Warning};
+use crate::error::{Place, Result, Warning};
 
 /// A dataset: which rows are used, and how they become prompts.
 ///
@@ -104,13 +105,12 @@ impl Dataset {
     /// Sets the layout of its questions and answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if its template is of another kind.
+    /// [`crate::ErrorKind::Dataset`] if its template is of another kind.
     pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
         match self.task.prompt_template.as_mut().filter(|template| template.layout().is_some()) {
             Some(template) => template.set_layout(layout),
             None => {
-                let what = "only a prompt_template of type = \"QaTemplate\" has layouts; remove it";
-                return Err(ErrorKind::Template(what.into()).into());
+                return Err(dataset_error("only a prompt_template of type = \"QaTemplate\" has layouts; remove it"));
             }
         }
         Ok(())

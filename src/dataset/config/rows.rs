@@ -70,7 +70,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`Row::from_json`]; [`crate::ErrorKind::Dataset`] if a column cannot be derived from the row.
+    /// The same as for [`Row::from_json`]; [`crate::ErrorKind::Row`] if a column cannot be derived from the row.
     pub fn row(&self, json: &str) -> Result<Row> {
         self.row_of(json.into()).map(Cow::into_owned)
     }

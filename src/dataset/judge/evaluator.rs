@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::dataset::config::{Dataset, class_name};
+use crate::dataset::dataset_error;
 use crate::dataset::judge::{Evaluator, Judge, PredictionColumns, REFERENCE};
 use crate::dataset::prompter::{InferMode, Inferencer, Task};
 use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
 use crate::dataset::rows::Value;
 use crate::dataset::template::{RowTemplate, TemplateFile};
-use crate::dataset::template_error;
 use crate::error::{At, Error, Place, Result, Setting, Warning, way_out};
 use crate::wording;
 
@@ -86,7 +86,7 @@ impl Dataset {
         let file: EvaluatorFile = from_value(keys, key_path)?;
         if file.multi_eval == Some(true) {
             let what = "multi_eval asks the judge about a row several times, with prompts from the row";
-            return Err(template_error(what).with_way_out("write a row for each prompt").at(key_path));
+            return Err(dataset_error(what).with_way_out("write a row for each prompt").at(key_path));
         }
         let notes = self.judge_notes(evaluator, &file);
         let max_out_len = file.judge_cfg.and_then(|judge| judge.max_out_len);
@@ -100,7 +100,7 @@ impl Dataset {
                 Setting::INFER_MODE.set_to("last"),
                 " generates only the last turn)"
             ];
-            return Err(template_error(what).with_way_out(way_out).at(key_path));
+            return Err(dataset_error(what).with_way_out(way_out).at(key_path));
         }
         let columns = PredictionColumns {
             evaluator,
@@ -128,13 +128,13 @@ impl Dataset {
         let written = self.eval_cfg.as_ref().and_then(|eval_cfg| eval_cfg.get("evaluator"));
         let known = "the supported ones are GenericLLMEvaluator, LMEvaluator and CascadeEvaluator";
         let Some(written) = written else {
-            return Err(template_error(&format!("the dataset has no evaluator that asks a judge; {known}")))
+            return Err(dataset_error(&format!("the dataset has no evaluator that asks a judge; {known}")))
                 .at(EVALUATOR);
         };
         let class = |keys: &Value| keys.get("type").map(Value::text).map(|class| class_name::bare(&class).to_owned());
         let other = |class: Option<String>| {
             let class = class.unwrap_or_else(|| "an evaluator without a type".into());
-            template_error(&format!("{class} is not a supported evaluator that asks a judge; {known}"))
+            dataset_error(&format!("{class} is not a supported evaluator that asks a judge; {known}"))
         };
         match class(written).as_deref() {
             Some("GenericLLMEvaluator") => Ok((Evaluator::GenericLlm, EVALUATOR, written)),

@@ -7,7 +7,7 @@ use crate::dataset::config::Dataset;
 use crate::dataset::judge::{chinese_characters, english_words};
 use crate::dataset::prompter::RowPrompter;
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::{row_error, template_error};
+use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, Result, Warning};
 
 /// The column in which a judge sees the answer, or the first of several answers.
@@ -89,7 +89,7 @@ impl PredictionColumns {
             let what = format!(
                 "the judge sees the answers of one model, but there are answers of {models}; use LMEvaluator for judges that compare models"
             );
-            return Err(template_error(&what));
+            return Err(dataset_error(&what));
         }
         Ok(())
     }

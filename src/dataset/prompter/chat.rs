@@ -4,7 +4,7 @@ use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, 
 use crate::dataset::prompter::Task;
 use crate::dataset::rows::{Row, Value, listed};
 use crate::dataset::template::{TemplateInput, give_sources, message};
-use crate::dataset::{row_error, template_error};
+use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, Result};
 
 impl Task {
@@ -27,7 +27,8 @@ impl Task {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Row`] if the columns contain neither strings, nor lists of strings, nor a chat.
+    /// [`crate::ErrorKind::Dataset`] if the columns contain neither strings, nor lists of strings, nor a chat;
+    /// [`crate::ErrorKind::Row`] for an item of a list that is no turn.
     pub fn chat(&self, row: &Row) -> Result<Vec<ChatMessage>> {
         let is_used = |name: &str| {
             self.input_columns.iter().any(|column| column == name) || self.output_column.as_deref() == Some(name)
@@ -48,7 +49,7 @@ impl Task {
             [column] if matches!(row.get(column), Some(Value::List(_))) => column,
             columns if columns.iter().any(|column| column == "dialogue") => "dialogue",
             _ => {
-                return Err(template_error(
+                return Err(dataset_error(
                     "this row cannot become a chat: its input columns and its output_column must all be strings, or all lists of strings, or a single input column or one named \"dialogue\" must list {role, content} messages",
                 ));
             }
@@ -121,7 +122,7 @@ impl Task {
         };
         let Some(template) = &self.prompt_template else {
             let [column] = &self.input_columns[..] else {
-                return Err(template_error(&format!(
+                return Err(dataset_error(&format!(
                     "without a prompt_template there must be one input column, the user's text, but there are {}",
                     self.input_columns.len()
                 )));

@@ -11,7 +11,7 @@ use crate::dataset::prompter::{
 };
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::Room;
-use crate::dataset::{row_error, template_error};
+use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, ErrorKind, Place, Result};
 
 /// Builds the prompts of rows, like a dataset's inferencer. Use one per thread; a clone shares the rows of examples.
@@ -147,7 +147,7 @@ impl RowPrompter {
                 None => self.each_label(row, ids, &mut excess, |_, conversation| Ok(vec![conversation.into()])),
                 Some(normalizing) => {
                     let separator = dataset.task.sep_token().ok_or_else(|| {
-                        template_error("normalizing_str needs a sep_token in the template, between context and answer")
+                        dataset_error("normalizing_str needs a sep_token in the template, between context and answer")
                     })?;
                     self.each_label(row, ids, excess, |_, conversation| {
                         normalized(conversation, separator, normalizing)
@@ -185,7 +185,7 @@ impl RowPrompter {
                 let dialogue = self.shots.prompt(&dataset.task, row, ids, Asked::Answer, excess)?;
                 TurnPlan::with_examples(dialogue, infer_mode, self.shots.messages(&dataset.task, row, ids)?)
             }
-            _ => Err(template_error("only ChatInferencer and MultiTurnGenInferencer generate turn by turn")),
+            _ => Err(dataset_error("only ChatInferencer and MultiTurnGenInferencer generate turn by turn")),
         }
     }
 
@@ -236,7 +236,7 @@ impl RowPrompter {
 /// Two texts to score: one of which the part after the separator is scored, and only that part after `normalizing`.
 fn normalized(conversation: Conversation, separator: &str, normalizing: &str) -> Result<Vec<RowPrompt>> {
     let Conversation::Text(text) = conversation else {
-        return Err(template_error("normalizing_str needs a template that is a string, not a dialogue"));
+        return Err(dataset_error("normalizing_str needs a template that is a string, not a dialogue"));
     };
     let at = text.find(separator).ok_or_else(|| row_error(&format!("the text has no sep_token {separator:?}")))?;
     let (context, answer) = (&text[..at], text[at..].replace(separator, ""));
@@ -299,5 +299,5 @@ fn check_labels_column(inferencer: &Inferencer, task: &Task) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(template_error(&format!("inferencer.labels_column = {column:?} {what}")))
+    Err(dataset_error(&format!("inferencer.labels_column = {column:?} {what}")))
 }

@@ -5,7 +5,7 @@ use crate::dataset::prompter::MaxOutLen;
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::{ExampleSupport, Layout, QaTemplate, Room, RowTemplate, TemplateInput, no_ice_template};
-use crate::dataset::{row_error, template_error};
+use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, Result, Setting, way_out};
 
 const ICE_TEMPLATE: &str = "ice_template";
@@ -59,7 +59,7 @@ impl Task {
                 let joined = Conversation::Text(self.retriever.separators().1.to_owned());
                 return Ok(JoinedExamples { joined, messages: Vec::new() });
             }
-            return Err(template_error("there are examples, but no ice_template to write them with"));
+            return Err(dataset_error("there are examples, but no ice_template to write them with"));
         };
         if name == ICE_TEMPLATE && template.example_support() != ExampleSupport::Placed {
             return Err(no_ice_template(template.describe()));
@@ -83,7 +83,7 @@ impl Task {
             Some(template) if !ids.is_empty() && !self.compat => {
                 let way_out = way_out!["use ZeroRetriever (", Setting::COMPAT, " leaves them out, as AISBench does)"];
                 let what = format!("{} has no place for examples", template.describe());
-                Err(template_error(&what).with_way_out(way_out))
+                Err(dataset_error(&what).with_way_out(way_out))
             }
             _ => Ok(()),
         }
@@ -131,7 +131,7 @@ impl Task {
         let ice = self.ice_template.as_ref().filter(|template| template.ice_token().is_some());
         for template in self.prompt_template.iter().chain(ice) {
             if template.is_dialogue() {
-                return Err(template_error(
+                return Err(dataset_error(
                     "a single dialogue has no labels; write a template for each label, or list the labels",
                 ));
             }
@@ -158,15 +158,15 @@ impl Task {
     /// [`crate::ErrorKind::Dataset`] if there is none, or if it has no place for the examples.
     pub fn template(&self) -> Result<&dyn RowTemplate> {
         let lacks = |name: &str| {
-            template_error(&format!(
+            dataset_error(&format!(
                 "{name} has no ice_token, which marks where the examples go; set ice_token = \"</E>\" and put </E> in the template, as an item of its own in a list of messages"
             ))
         };
         match (self.prompt_template.as_deref(), self.ice_template.as_deref()) {
             (Some(template), Some(_)) => match (template.example_support(), template.ice_token()) {
-                (ExampleSupport::Own(why), _) => Err(template_error(why)),
+                (ExampleSupport::Own(why), _) => Err(dataset_error(why)),
                 // As AISBench; with a token, the examples are what cannot be placed.
-                (ExampleSupport::None, None) => Err(template_error(&format!(
+                (ExampleSupport::None, None) => Err(dataset_error(&format!(
                     "{} has no place for the examples of ice_template; remove ice_template",
                     template.describe()
                 ))),
@@ -179,7 +179,7 @@ impl Task {
             }
             (None, Some(template)) if template.ice_token().is_none() => Err(lacks("ice_template")),
             (None, Some(template)) => Ok(template),
-            (None, None) => Err(template_error("there is neither a prompt_template nor an ice_template")),
+            (None, None) => Err(dataset_error("there is neither a prompt_template nor an ice_template")),
         }
     }
 
@@ -214,7 +214,7 @@ impl Task {
     }
 
     fn label<'r>(&self, row: &'r Row) -> Result<&'r Value> {
-        let column = self.output_column.as_deref().ok_or_else(|| template_error("examples need an output_column"))?;
+        let column = self.output_column.as_deref().ok_or_else(|| dataset_error("examples need an output_column"))?;
         row.get(column).ok_or_else(|| row.no_column(column)).at("output_column")
     }
 }

@@ -44,7 +44,7 @@ impl RecordReader {
     /// does not have are ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] with the column, or with the record's keys if none of them is a conversation;
+    /// [`ErrorKind::Parse`] with the column; [`ErrorKind::Invalid`] with the record's keys if none of them is a conversation;
     /// [`ErrorKind::WouldBeLost`], [`ErrorKind::EmptyConversation`].
     pub fn parse<'a>(&self, json: &'a str) -> Result<Record<'a>> {
         if matches!(self.format, InputFormat::Auto | InputFormat::Messages)

@@ -9,7 +9,7 @@ use crate::conversation::is_space;
 use crate::dataset::python::capitalized;
 use crate::dataset::rows::{Fields, Path, Row, Value, whole_number};
 use crate::dataset::template::{Filler, Room, Substitution, TemplateField, TemplateText, fields_of_texts};
-use crate::dataset::{row_error, template_error};
+use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, Result};
 use crate::wording::is_one_typo;
 
@@ -52,7 +52,7 @@ impl DerivedColumns {
     /// [`crate::ErrorKind::Dataset`] with the name.
     pub(crate) fn read(columns: &Value) -> Result<Self> {
         let Value::Dict(columns) = columns else {
-            return Err(template_error("write a dict of columns, such as { A = \"choices[0]\" }"));
+            return Err(dataset_error("write a dict of columns, such as { A = \"choices[0]\" }"));
         };
         let read = |(name, column): &(Value, Value)| {
             let name = name.text().into_owned();
@@ -104,13 +104,12 @@ impl DerivedColumn {
             Value::Text(_) => Value::Dict(vec![("from".into(), column.clone())]),
             other => other.clone(),
         };
-        let column: Self =
-            serde_json::from_value(keys.to_json()).map_err(|error| template_error(&error.to_string()))?;
+        let column: Self = serde_json::from_value(keys.to_json()).map_err(|error| dataset_error(&error.to_string()))?;
         if column.join.is_some() && column.each.is_none() {
-            return Err(template_error("join separates the texts of each item; set each = \"{item}\" too"));
+            return Err(dataset_error("join separates the texts of each item; set each = \"{item}\" too"));
         }
         if column.from.is_some() == column.text.is_some() {
-            return Err(template_error("set either from (a path to a value) or text (with fields)"));
+            return Err(dataset_error("set either from (a path to a value) or text (with fields)"));
         }
         if let Some(each) = &column.each {
             check_each(each)?;
@@ -215,7 +214,7 @@ fn check_each(each: &str) -> Result<()> {
     let names = each.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
     let misspelt = |name| Some((name, OF_ITEMS.into_iter().find(|known| is_one_typo(name, known))?));
     match names.filter_map(misspelt).next() {
-        Some((name, known)) => Err(template_error(&format!("each has {{{name}}}; did you mean {{{known}}}?"))),
+        Some((name, known)) => Err(dataset_error(&format!("each has {{{name}}}; did you mean {{{known}}}?"))),
         None => Ok(()),
     }
 }

@@ -1,9 +1,9 @@
 //! Dialogues in templates: what comes before the rounds, in them, and after them.
 
 use crate::conversation::{Conversation, Item, Marker, Message, Section};
+use crate::dataset::dataset_error;
 use crate::dataset::rows::Value;
 use crate::dataset::template::{TemplateText, fields};
-use crate::dataset::template_error;
 use crate::error::{At, Result};
 
 /// The parts of a dialogue, in their order.
@@ -66,7 +66,7 @@ impl Dialogue {
     }
 
     pub(crate) fn required_round(&self) -> Result<&[Item]> {
-        self.round.as_deref().ok_or_else(|| template_error("the dialogue has no round"))
+        self.round.as_deref().ok_or_else(|| dataset_error("the dialogue has no round"))
     }
 }
 
@@ -100,17 +100,17 @@ fn item(value: &Value) -> Result<Item> {
             let items: Conversation = serde_json::from_value(list).map_err(|error| crate::wording::in_file(&error))?;
             // In a template it is a mistake; data may contain anything.
             if let Some((_, key)) = items.unknown_keys().next() {
-                return Err(template_error(&format!(
+                return Err(dataset_error(&format!(
                     "unknown key {key:?} in a message; the keys are role, prompt, prompt_mm, fallback_role, begin, end, generate, section, pos, name, weight"
                 )));
             }
             match items {
                 Conversation::List(items) => {
-                    items.into_iter().next().ok_or_else(|| template_error("an item must be a string or {role, prompt}"))
+                    items.into_iter().next().ok_or_else(|| dataset_error("an item must be a string or {role, prompt}"))
                 }
-                _ => Err(template_error("an item of a dialogue needs \"prompt\", not \"content\"")),
+                _ => Err(dataset_error("an item of a dialogue needs \"prompt\", not \"content\"")),
             }
         }
-        other => Err(template_error(&format!("an item must be a string or {{role, prompt}}, not {}", other.repr()))),
+        other => Err(dataset_error(&format!("an item must be a string or {{role, prompt}}, not {}", other.repr()))),
     }
 }

@@ -1,9 +1,9 @@
 //! The text of a prompt template: a string, a dialogue, or one of these for each label.
 
 use crate::conversation::Conversation;
+use crate::dataset::dataset_error;
 use crate::dataset::rows::Value;
 use crate::dataset::template::Dialogue;
-use crate::dataset::template_error;
 use crate::error::{At, Result};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -43,14 +43,14 @@ impl Template {
                         Value::List(_) => LabelTemplate::List,
                         other => {
                             let what = format!("a template must be a string or a dialogue, not {}", other.repr());
-                            return Err(template_error(&what).at(label.text().as_ref()));
+                            return Err(dataset_error(&what).at(label.text().as_ref()));
                         }
                     };
                     Ok((label.clone(), template))
                 };
                 Ok(Self::Labels(entries.iter().map(label).collect::<Result<_>>()?))
             }
-            other => Err(template_error(&format!(
+            other => Err(dataset_error(&format!(
                 "a template must be a string, a dialogue {{begin, round, end}} or a dict from labels to these, not {}",
                 other.repr()
             ))),
@@ -63,7 +63,7 @@ impl Template {
             if text.contains(token) {
                 return Ok(());
             }
-            Err(template_error(&format!("the ice_token {token:?} is not in the template {text:?}")).at(place))
+            Err(dataset_error(&format!("the ice_token {token:?} is not in the template {text:?}")).at(place))
         };
         match self {
             Self::Text(text) => lacks(text, "template"),
@@ -81,7 +81,7 @@ impl LabelTemplate {
         match self {
             Self::Text(text) => Ok(Chosen::Text(text)),
             Self::Dialogue(dialogue) => Ok(Chosen::Dialogue(dialogue)),
-            Self::List => Err(template_error("a list is not a template; write {round = [ … ]}")),
+            Self::List => Err(dataset_error("a list is not a template; write {round = [ … ]}")),
         }
     }
 }

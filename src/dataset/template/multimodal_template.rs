@@ -9,7 +9,7 @@ use crate::dataset::template::{
     Dialogue, Filler, Fragment, FragmentKind, MAX_ROW_BYTES, Room, SECTIONS, Substitution, TemplateField, TemplateText,
     fields, fill_items,
 };
-use crate::dataset::{row_error, template_error};
+use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, Error, Place, Result};
 
 /// A dialogue whose messages have a `prompt_mm` instead of a `prompt`: a pattern for each kind of fragment. These
@@ -214,16 +214,16 @@ impl RowTemplate for MultimodalTemplate {
     fn check(&self) -> Result<()> {
         for patterns in self.patterns.iter().flatten() {
             if patterns.has_prompt {
-                return Err(template_error(
+                return Err(dataset_error(
                     "a message has both prompt and prompt_mm, and prompt_mm would be lost; remove one",
                 ));
             }
             if let Some(unknown) = patterns.unknown.first() {
-                return Err(template_error(&format!("prompt_mm.{unknown}: the keys are text, image, video and audio")));
+                return Err(dataset_error(&format!("prompt_mm.{unknown}: the keys are text, image, video and audio")));
             }
             for (kind, pattern) in &patterns.by_kind {
                 if let Err(what) = pattern {
-                    return Err(template_error(&format!("prompt_mm.{}: {what}", kind.name())));
+                    return Err(dataset_error(&format!("prompt_mm.{}: {what}", kind.name())));
                 }
             }
         }
@@ -252,7 +252,7 @@ fn is_url(payload: &str) -> bool {
 }
 
 fn no_dialogue() -> Error {
-    template_error(
+    dataset_error(
         "a multimodal template must be a dialogue: write {round = [ { role = \"HUMAN\", prompt_mm = { … } } ]}",
     )
 }

@@ -1,13 +1,13 @@
 //! Prompt templates in tasks and dataset files: how they handle examples, and which keys they read.
 
 use crate::conversation::{Conversation, Item};
+use crate::dataset::dataset_error;
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::fields::TemplateText;
 use crate::dataset::template::label_templates::{LabelTemplate, Template};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::{TemplateKeys, TemplateKind};
 use crate::dataset::template::{PromptTemplate, SECTIONS, Substitution, TemplateField, fields};
-use crate::dataset::template_error;
 use crate::error::{At, Result};
 use crate::wording::is_misspelt;
 
@@ -120,7 +120,7 @@ fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result
     if !matches!(examples.first(), Some(Conversation::List(_))) {
         let texts = examples.iter().map(|example| match example {
             Conversation::Text(text) => Ok(text.as_str()),
-            _ => Err(template_error("some examples are strings and some are dialogues; use only one kind")),
+            _ => Err(dataset_error("some examples are strings and some are dialogues; use only one kind")),
         });
         return Ok(Conversation::Text(texts.collect::<Result<Vec<_>>>()?.join(separator) + eos));
     }
@@ -131,7 +131,7 @@ fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result
             Conversation::Text(text) if text.is_empty() => {}
             Conversation::Text(text) => list.push(Item::Text(text)),
             Conversation::Messages(_) | Conversation::Chat(_) => {
-                return Err(template_error("messages cannot be mixed with dialogues"));
+                return Err(dataset_error("messages cannot be mixed with dialogues"));
             }
         }
         if !separator.is_empty() {
@@ -170,7 +170,7 @@ fn check_keys(template: &Value) -> Result<()> {
         true => entries.iter().find(|(key, _)| !is_section(&key.text())).map(|(key, _)| unknown_section(&key.text())),
         false => entries.iter().find(|(_, value)| matches!(value, Value::List(_))).map(|(key, _)| list(&key.text())),
     };
-    wrong.map_or(Ok(()), |what| Err(template_error(&what))).at("template")
+    wrong.map_or(Ok(()), |what| Err(dataset_error(&what))).at("template")
 }
 
 fn is_section(key: &str) -> bool {

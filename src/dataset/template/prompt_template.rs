@@ -1,12 +1,12 @@
 //! Templates of strings and dialogues: OpenCompass's `PromptTemplate`.
 
 use crate::conversation::Conversation;
+use crate::dataset::dataset_error;
 use crate::dataset::rows::{Fields, Row, Value, listed};
 use crate::dataset::template::label_templates::{Chosen, Template, encode};
 use crate::dataset::template::{
     Filler, MAX_ROW_BYTES, Room, Substitution, fill_items, has_room, insert, insert_text, replace,
 };
-use crate::dataset::template_error;
 use crate::error::{At, Error, ErrorKind, Result};
 
 /// How a row becomes a prompt, or an in-context example.
@@ -63,7 +63,7 @@ impl PromptTemplate {
             let other = map[..i].iter().find(|(_, known)| known == token).map(|(other, _)| other.as_str());
             if let Some(other) = other.or((self.ice_token.as_ref() == Some(token)).then_some("the examples")) {
                 let what = format!("column_token_map: {token:?} is used for both {column:?} and {other:?}");
-                return Err(template_error(&what));
+                return Err(dataset_error(&what));
             }
         }
         self.column_token_map = map;
@@ -100,7 +100,7 @@ impl PromptTemplate {
     pub fn prompt(&self, row: &Row, masked: Option<(&str, &str)>, examples: &Conversation) -> Result<Conversation> {
         let chosen = match &self.template {
             Template::Labels(labels) => {
-                let (_, template) = labels.first().ok_or_else(|| template_error("the template has no labels"))?;
+                let (_, template) = labels.first().ok_or_else(|| dataset_error("the template has no labels"))?;
                 template.choose()?
             }
             Template::Text(text) => Chosen::Text(text),
@@ -193,7 +193,7 @@ impl PromptTemplate {
         let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text).or_else(by_number);
         let (_, template) = found.ok_or_else(|| {
             let known: Vec<String> = labels.iter().map(|(known, _)| known.repr()).collect();
-            template_error(&format!(
+            dataset_error(&format!(
                 "there is no template for the label {}; there are templates for {}",
                 label.repr(),
                 known.join(", ")
@@ -232,7 +232,7 @@ impl PromptTemplate {
         let room = Room::new(self.max_row_bytes);
         for (column, token) in &self.column_token_map {
             let (_, field) = fields.iter().find(|(name, _)| name == column).ok_or_else(|| {
-                template_error(&format!(
+                dataset_error(&format!(
                     "column_token_map: there is no column {column:?} (columns: {})",
                     listed(fields.iter().map(|(name, _)| name))
                 ))
@@ -248,5 +248,5 @@ impl PromptTemplate {
 }
 
 fn not_alike() -> Error {
-    template_error("the prompt is a string, but the examples have roles; make both strings or both dialogues")
+    dataset_error("the prompt is a string, but the examples have roles; make both strings or both dialogues")
 }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::conversation::is_space;
 use crate::conversation::{ChatMessage, Conversation};
+use crate::dataset::dataset_error;
 use crate::dataset::prompter::InferencerKind;
 use crate::dataset::rows::{Fields, Row, Value};
 use crate::dataset::template::qa_turn::{QaMessage, begun, text, touch};
@@ -13,7 +14,6 @@ use crate::dataset::template::template_kind::TemplateKind;
 use crate::dataset::template::{
     Filler, Layout, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields,
 };
-use crate::dataset::template_error;
 use crate::error::Result;
 
 /// A row's question and answer, and what separates them. Its keys are those of lm-evaluation-harness's tasks, with
@@ -66,7 +66,7 @@ impl QaTemplate {
     /// # Errors
     /// [`crate::ErrorKind::Dataset`] for something that is not a dict, and for unknown keys.
     pub fn new(template: &Value) -> Result<Self> {
-        serde_json::from_value(template.to_json()).map_err(|error| template_error(&error.to_string()))
+        serde_json::from_value(template.to_json()).map_err(|error| dataset_error(&error.to_string()))
     }
 
     fn own_texts(&self) -> [TemplateText; 4] {
@@ -113,7 +113,7 @@ impl QaTemplate {
             (Layout::Chat, Conversation::Text(examples)) => turn[0].content.insert_str(0, examples),
             (Layout::Turns, Conversation::Messages(examples)) => messages.extend(examples.iter().cloned()),
             (Layout::Turns, examples) if examples.is_empty() => {}
-            _ => return Err(template_error("the examples have a different layout from the prompt")),
+            _ => return Err(dataset_error("the examples have a different layout from the prompt")),
         }
         if !description.is_empty() {
             messages.insert(0, ChatMessage::new("system", description));
@@ -245,11 +245,11 @@ impl RowTemplate for QaTemplate {
     fn check_use(&self, kind: InferencerKind, has_examples: bool) -> Result<()> {
         if !matches!(kind, InferencerKind::Generate | InferencerKind::Score) {
             let what = "QaTemplate is for GenInferencer, and for PPLInferencer, which scores the answer";
-            return Err(template_error(what));
+            return Err(dataset_error(what));
         }
         if has_examples && self.doc_to_target.is_empty() {
             let what = "there are examples, but no doc_to_target for their answers";
-            return Err(template_error(what));
+            return Err(dataset_error(what));
         }
         Ok(())
     }

@@ -4,11 +4,11 @@ use std::any::Any;
 use std::fmt::Debug;
 
 use crate::conversation::Conversation;
+use crate::dataset::dataset_error;
 use crate::dataset::prompter::InferencerKind;
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::fields::{TemplateField, TemplateText};
 use crate::dataset::template::layout::Layout;
-use crate::dataset::template_error;
 use crate::error::Result;
 
 /// A dataset template: how a row becomes a prompt. Your own template can be used like the others:
@@ -45,14 +45,14 @@ pub trait RowTemplate: BoxedTemplate {
     /// The prompt of a row.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) if the row does not fit.
+    /// [`ErrorKind::Row`](crate::ErrorKind::Row) if the row does not fit.
     fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation>;
 
     /// The text of a row to score for a label. Nothing is masked. `keep_sep_token` leaves the separator of context and
     /// answer in.
     ///
     /// # Errors
-    /// The same as for [`Self::fill`]; [`ErrorKind::Template`](crate::ErrorKind::Template) for a template without
+    /// The same as for [`Self::fill`]; [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) for a template without
     /// labels.
     fn fill_for_label(
         &self,
@@ -60,7 +60,7 @@ pub trait RowTemplate: BoxedTemplate {
         _label: &Value,
         _keep_sep_token: bool,
     ) -> Result<Conversation> {
-        Err(template_error(&format!("{} has no labels; write a dialogue for each label", self.describe())))
+        Err(dataset_error(&format!("{} has no labels; write a dialogue for each label", self.describe())))
     }
 
     /// What is scored for a label, if the template decides that.
@@ -86,7 +86,7 @@ pub trait RowTemplate: BoxedTemplate {
     /// An in-context example of a row.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for a template that does not write examples.
+    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) for a template that does not write examples.
     fn example(&self, _row: &Row, _label: Option<&Value>) -> Result<Conversation> {
         Err(no_ice_template(self.describe()))
     }
@@ -94,7 +94,7 @@ pub trait RowTemplate: BoxedTemplate {
     /// Examples side by side, with the retriever's separators: between texts, and after the last.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for examples that cannot be combined.
+    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) for examples that cannot be combined.
     fn join_examples(&self, _examples: Vec<Conversation>, _separators: (&str, &str)) -> Result<Conversation> {
         Err(no_ice_template(self.describe()))
     }
@@ -195,7 +195,7 @@ pub trait RowTemplate: BoxedTemplate {
     /// Rejects a template of which something would be lost.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) names it.
+    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) names it.
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -203,7 +203,7 @@ pub trait RowTemplate: BoxedTemplate {
     /// Rejects uses that it does not support: prompts of this kind, or examples.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) says what it is for.
+    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) says what it is for.
     fn check_use(&self, _kind: InferencerKind, _has_examples: bool) -> Result<()> {
         Ok(())
     }
@@ -234,7 +234,7 @@ pub enum ExampleSupport {
 }
 
 pub(crate) fn no_ice_template(describe: &str) -> crate::Error {
-    template_error(&format!("{describe} cannot be an ice_template; write the examples as a dialogue"))
+    dataset_error(&format!("{describe} cannot be an ice_template; write the examples as a dialogue"))
 }
 
 /// What a boxed template needs from its own type. Every type that is `Clone` and `PartialEq` has it.

@@ -7,7 +7,7 @@ use crate::dataset::template::template_kind::{Key, TemplateKind};
 use crate::dataset::template::{
     Dialogue, Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, fill_items,
 };
-use crate::dataset::{row_error, template_error};
+use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, Place, Result};
 
 /// A dialogue whose round is repeated for each question. Only `{question}` and `{answer}` are fields, and only in the
@@ -35,7 +35,7 @@ impl TurnTemplate {
     /// [`crate::ErrorKind::Dataset`] for anything else, and for a dialogue without a round.
     pub fn new(template: &Value) -> Result<Self> {
         if !matches!(template, Value::Dict(entries) if Dialogue::is_one(entries)) {
-            return Err(template_error("a template of several turns must be a dialogue: write {round = [ … ]}"));
+            return Err(dataset_error("a template of several turns must be a dialogue: write {round = [ … ]}"));
         }
         let dialogue = Dialogue::new(template)?;
         dialogue.required_round()?;

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 
 /// What is wrong with a template, or with another part of the configuration.
-pub(crate) fn template_error(what: &str) -> Error {
+pub(crate) fn dataset_error(what: &str) -> Error {
     ErrorKind::Dataset(what.to_owned()).into()
 }
 
