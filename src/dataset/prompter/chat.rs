@@ -180,10 +180,10 @@ fn strings_only(columns: &[(&str, &Value)]) -> Result<()> {
     for (column, value) in columns {
         let Value::List(items) = value else {
             let what = format!("column {column:?} must be a list of strings, as another one of the chat is, not");
-            return Err(row_error(&format!("{what} {}", value.repr())));
+            return Err(row_error(&format!("{what} {}", value.shown())));
         };
         if let Some(i) = items.iter().position(|item| item.as_text().is_none()) {
-            let what = format!("a turn must be a string, as the first one is, not {}", items[i].repr());
+            let what = format!("a turn must be a string, as the first one is, not {}", items[i].shown());
             return Err(row_error(&what)).at(format_args!("column {column:?}[{i}]"));
         }
     }

@@ -50,13 +50,13 @@ fn listed<'r>(row: &'r Row, column: &str) -> Result<Option<Cow<'r, Value>>> {
     match &*value {
         Value::List(items) if items.is_empty() => Ok(None),
         Value::List(_) => Ok(Some(value)),
-        other => Err(row_error(&format!("column {column:?} must be a list, not {}", other.repr()))),
+        other => Err(row_error(&format!("column {column:?} must be a list, not {}", other.shown()))),
     }
 }
 
 fn no_turns(question: &Value) -> crate::Error {
     row_error(&format!(
         "column \"question\" must be a list of turns, each a list of {{role, content}} messages, not {}",
-        question.repr()
+        question.shown()
     ))
 }

@@ -103,7 +103,7 @@ fn limit(value: &Value) -> Result<Option<u64>> {
         Some(0) => Ok(None),
         Some(number) => Ok(Some(number)),
         None => {
-            let what = format!("{} is not a number of tokens", value.repr());
+            let what = format!("{} is not a number of tokens", value.shown());
             Err(ErrorKind::Row(what).into())
         }
     }

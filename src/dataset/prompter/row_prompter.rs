@@ -283,7 +283,7 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
             Err(row_error(&format!("column {column:?} is an empty list; it must have at least one item")))
         }
         Some(Value::List(items)) => Ok(items),
-        Some(other) => Err(row_error(&format!("column {column:?} must be a list, not {}", other.repr()))),
+        Some(other) => Err(row_error(&format!("column {column:?} must be a list, not {}", other.shown()))),
     }
 }
 

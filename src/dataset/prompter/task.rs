@@ -143,7 +143,7 @@ impl Task {
         let answers = test.iter().filter_map(|row| row.get(self.output_column.as_deref()?));
         for answer in answers {
             if matches!(answer, Value::List(_) | Value::Dict(_)) {
-                return Err(row_error(&format!("{} is not a label: it must be a string or a number", answer.repr())));
+                return Err(row_error(&format!("{} is not a label: it must be a string or a number", answer.shown())));
             }
             if !labels.iter().any(|label| label.equals(answer)) {
                 labels.push(answer.clone());

@@ -201,7 +201,7 @@ fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
         Some(place) => Ok(Value::Int(place.to_string())),
         None => {
             let items = Value::List(items.clone());
-            Err(row_error(&format!("index_in: {} is not in {list}, which has {}", value.repr(), items.repr())))
+            Err(row_error(&format!("index_in: {} is not in {list}, which has {}", value.shown(), items.shown())))
         }
     }
 }
@@ -222,7 +222,7 @@ fn check_each(each: &str) -> Result<()> {
 /// The texts of a list's items.
 fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
     let Value::List(items) = list else {
-        return Err(row_error(&format!("each needs a list, not {}", list.repr())));
+        return Err(row_error(&format!("each needs a list, not {}", list.shown())));
     };
     let text = |(place, item): (usize, &Value)| {
         let mut text = String::new();
@@ -252,6 +252,6 @@ fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
 /// A for 0.
 fn letter(value: &Value) -> Result<char> {
     let number = whole_number(value).and_then(|number| u8::try_from(number).ok()).filter(|number| *number < 26);
-    let no_letter = || row_error(&format!("a letter needs a whole number from 0 to 25, not {}", value.repr()));
+    let no_letter = || row_error(&format!("a letter needs a whole number from 0 to 25, not {}", value.shown()));
     number.map(|number| char::from(b'A' + number)).ok_or_else(no_letter)
 }

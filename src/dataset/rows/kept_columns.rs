@@ -73,7 +73,7 @@ impl KeptColumns {
             None | Some(Value::Null) if self.id.is_none() => Ok(None),
             None => Err(row.no_column(column)).at(Setting::ID_COLUMN),
             Some(other) => {
-                let what = format!("an id must be a string or a number, not {}", other.repr());
+                let what = format!("an id must be a string or a number, not {}", other.shown());
                 let way_out = way_out!["choose the column of the ids with ", Setting::ID_COLUMN];
                 Err(ErrorKind::Row(what).with_way_out(way_out).at(Place::column(column)))
             }

@@ -4,6 +4,10 @@ use std::borrow::Cow;
 
 use crate::dataset::rows::Value;
 use crate::python_repr::{float, quoted};
+use crate::wording::shortened;
+
+/// The most characters of a value that an error shows.
+const LONGEST: usize = 200;
 
 impl Value {
     /// The result of Python's `str()`.
@@ -20,6 +24,11 @@ impl Value {
         let mut out = String::new();
         write_repr(self, &mut out);
         out
+    }
+
+    /// The same for an error: the beginning, if it is long.
+    pub(crate) fn shown(&self) -> String {
+        shortened(self.repr(), LONGEST)
     }
 }
 

@@ -123,7 +123,7 @@ fn times(value: Option<&Value>) -> Result<usize> {
         None | Some(Value::Null) => Ok(1),
         Some(Value::Int(digits)) if matches!(digits.parse(), Ok(1..=MOST)) => Ok(digits.parse().unwrap_or(1)),
         Some(other) => {
-            let what = format!("the number of repeats must be a whole number from 1 to {MOST}, not {}", other.repr());
+            let what = format!("the number of repeats must be a whole number from 1 to {MOST}, not {}", other.shown());
             Err(ErrorKind::Dataset(what).into())
         }
     }

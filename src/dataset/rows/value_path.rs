@@ -74,7 +74,7 @@ impl Path {
     }
 
     fn number(&self, column: &str, named: &Value) -> Result<i64> {
-        let what = || row_error(&format!("{self}: {column} must be a whole number, not {}", named.repr()));
+        let what = || row_error(&format!("{self}: {column} must be a whole number, not {}", named.shown()));
         whole_number(named).ok_or_else(what)
     }
 }

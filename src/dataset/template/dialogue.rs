@@ -111,6 +111,6 @@ fn item(value: &Value) -> Result<Item> {
                 _ => Err(dataset_error("an item of a dialogue needs \"prompt\", not \"content\"")),
             }
         }
-        other => Err(dataset_error(&format!("an item must be a string or {{role, prompt}}, not {}", other.repr()))),
+        other => Err(dataset_error(&format!("an item must be a string or {{role, prompt}}, not {}", other.shown()))),
     }
 }

@@ -42,7 +42,7 @@ impl Template {
                         Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text().as_ref())?),
                         Value::List(_) => LabelTemplate::List,
                         other => {
-                            let what = format!("a template must be a string or a dialogue, not {}", other.repr());
+                            let what = format!("a template must be a string or a dialogue, not {}", other.shown());
                             return Err(dataset_error(&what).at(label.text().as_ref()));
                         }
                     };
@@ -52,7 +52,7 @@ impl Template {
             }
             other => Err(dataset_error(&format!(
                 "a template must be a string, a dialogue {{begin, round, end}} or a dict from labels to these, not {}",
-                other.repr()
+                other.shown()
             ))),
         }
     }

@@ -53,7 +53,7 @@ impl Patterns {
 /// A content part of this kind.
 fn pattern_of(kind: FragmentKind, pattern: &Value) -> std::result::Result<ContentPart, String> {
     let serde_json::Value::Object(entries) = pattern.to_json() else {
-        return Err(format!("expected a content part {{ type = …, … }}, not {}", pattern.repr()));
+        return Err(format!("expected a content part {{ type = …, … }}, not {}", pattern.shown()));
     };
     let part = ContentPart::from_json(entries)?;
     let is = match &part {

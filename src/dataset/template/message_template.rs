@@ -225,7 +225,7 @@ pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
         (Some(role), Some(content)) => Ok(ChatMessage { others: others(value), ..ChatMessage::new(role, content) }),
         _ => Err(row_error(&format!(
             "a message must be {{\"role\": \"user\", \"content\": \"…\"}}, not {}",
-            value.repr()
+            value.shown()
         ))),
     }
 }

@@ -192,14 +192,14 @@ impl PromptTemplate {
         };
         let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text).or_else(by_number);
         let (_, template) = found.ok_or_else(|| {
-            let known: Vec<String> = labels.iter().map(|(known, _)| known.repr()).collect();
+            let known: Vec<String> = labels.iter().map(|(known, _)| known.shown()).collect();
             dataset_error(&format!(
                 "there is no template for the label {}; there are templates for {}",
-                label.repr(),
+                label.shown(),
                 known.join(", ")
             ))
         })?;
-        template.choose().at(label.repr())
+        template.choose().at(label.shown())
     }
 
     fn replace(&self, prompt: Conversation, token: &str, with: &Conversation) -> Result<Conversation> {

@@ -134,6 +134,6 @@ fn turns(value: &Value) -> Result<Vec<Value>> {
     match value {
         Value::List(items) => Ok(items.clone()),
         Value::Text(_) => Ok(vec![value.clone()]),
-        other => Err(row_error(&format!("expected a list of strings, one for each turn, not {}", other.repr()))),
+        other => Err(row_error(&format!("expected a list of strings, one for each turn, not {}", other.shown()))),
     }
 }
