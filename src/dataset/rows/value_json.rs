@@ -19,8 +19,8 @@ impl Value {
     /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) with the column.
     pub fn from_json(json: &str) -> Result<Self> {
         check_nesting(json)?;
-        match serde_json::from_str::<Self>(json) {
-            Ok(value) if !value.has_float() => Ok(value),
+        match serde_json::from_str::<Read<false>>(json) {
+            Ok(Read(value)) if !value.has_float() => Ok(value),
             _ => Ok(serde_json::from_str::<Raw>(json).map_err(|error| wording::in_line_of(json, &error))?.0),
         }
     }
@@ -31,8 +31,10 @@ impl Value {
         if !json.trim_start().starts_with('{') {
             return Self::from_json(json).map(|_| None);
         }
-        match serde_json::from_str::<Entries<Self>>(json) {
-            Ok(columns) if !columns.entries.iter().any(|(_, value)| value.has_float()) => Ok(Some(columns)),
+        match serde_json::from_str::<Entries<Read<false>>>(json) {
+            Ok(columns) if !columns.entries.iter().any(|(_, value)| value.0.has_float()) => {
+                Ok(Some(columns.map(|value| value.0)))
+            }
             _ => {
                 let columns: Entries<Raw> =
                     serde_json::from_str(json).map_err(|error| wording::in_line_of(json, &error))?;
@@ -104,8 +106,17 @@ impl<'de> Deserialize<'de> for Value {
     /// Reads any format; integers beyond 64 bits become floats, unlike with [`Value::from_json`], and dates of TOML their
     /// texts.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
+        Read::<true>::deserialize(deserializer).map(|read| read.0)
+    }
+}
+
+/// A value of a format that has dates like TOML, or has none: in a row of JSON, an object is what it says.
+struct Read<const HAS_DATES: bool>(Value);
+
+impl<'de, const HAS_DATES: bool> Deserialize<'de> for Read<HAS_DATES> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor<const HAS_DATES: bool>;
+        impl<'de, const HAS_DATES: bool> de::Visitor<'de> for Visitor<HAS_DATES> {
             type Value = Value;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,15 +149,17 @@ impl<'de> Deserialize<'de> for Value {
 
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Value, A::Error> {
                 let mut list = Vec::new();
-                while let Some(item) = items.next_element()? {
+                while let Some(Read::<HAS_DATES>(item)) = items.next_element()? {
                     list.push(item);
                 }
                 Ok(Value::List(list))
             }
 
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> std::result::Result<Value, A::Error> {
-                let entries = Entries::<Value>::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                let entries = Entries::<Read<HAS_DATES>>::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                let entries = entries.map(|value| value.0);
                 if let [(key, Value::Text(date))] = &entries.entries[..]
+                    && HAS_DATES
                     && key == TOML_DATE
                 {
                     return Ok(Value::Text(date.clone()));
@@ -154,7 +167,7 @@ impl<'de> Deserialize<'de> for Value {
                 Ok(Value::Dict(entries.entries.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
             }
         }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(Visitor::<HAS_DATES>).map(Self)
     }
 }
 
@@ -214,6 +227,17 @@ mod tests {
                 prop_assert_eq!(row.ok(), expected.ok());
             }
         }
+    }
+
+    #[test]
+    fn only_toml_has_dates() {
+        let json = format!("{{\"{TOML_DATE}\": \"2024-01-01\"}}");
+        let kept = Value::Dict(vec![(TOML_DATE.into(), "2024-01-01".into())]);
+        assert_eq!(Value::from_json(&json).ok(), Some(kept.clone()));
+        let row = crate::Row::from_json(&format!("{{\"a\": [{json}]}}")).expect("it is a row");
+        assert_eq!(row.get("a"), Some(&Value::List(vec![kept])));
+        let table: Value = toml::from_str("a = 2024-01-01").expect("it is TOML");
+        assert_eq!(table.get("a"), Some(&"2024-01-01".into()));
     }
 
     #[test]
