@@ -207,17 +207,18 @@ impl Conversation {
         self.media().next().is_some()
     }
 
-    /// How many bytes its texts have together.
-    pub(crate) fn text_bytes(&self) -> usize {
-        let messages = match self {
+    /// How many bytes its texts and its messages take together: many empty messages take memory, too.
+    pub(crate) fn bytes(&self) -> usize {
+        let (messages, size) = match self {
             Self::Text(text) => return text.len(),
-            Self::List(items) => items.len(),
-            Self::Messages(_) | Self::Chat(_) => self.messages().unwrap_or_default().len(),
+            Self::List(items) => (items.len(), size_of::<Item>()),
+            Self::Messages(_) | Self::Chat(_) => (self.messages().unwrap_or_default().len(), size_of::<ChatMessage>()),
         };
+        let part = |part: &ContentPart| size_of::<ContentPart>() + part.text_bytes();
         let bytes = |message: usize| match self.content_at(message) {
-            Some(ContentRef::Text(text)) => text.len(),
-            Some(ContentRef::Parts(parts)) => parts.iter().map(ContentPart::text_bytes).sum(),
-            None => 0,
+            Some(ContentRef::Text(text)) => size + text.len(),
+            Some(ContentRef::Parts(parts)) => size + parts.iter().map(part).sum::<usize>(),
+            None => size,
         };
         let strings = match self {
             Self::List(items) => {
@@ -225,7 +226,8 @@ impl Conversation {
             }
             _ => 0,
         };
-        strings + (0..messages).map(bytes).sum::<usize>()
+        let others: usize = self.others().map(|(_, others)| others::bytes_of(others)).sum();
+        strings + others + (0..messages).map(bytes).sum::<usize>()
     }
 
     /// The image, audio or video at these positions.

@@ -140,7 +140,7 @@ impl Conversation {
     }
 
     /// The other keys of its messages, if there are any.
-    fn others(&self) -> impl Iterator<Item = (usize, &Others)> {
+    pub(super) fn others(&self) -> impl Iterator<Item = (usize, &Others)> {
         let (items, messages) = match self {
             Self::Text(_) => (&[][..], &[][..]),
             Self::List(items) => (&items[..], &[][..]),
@@ -177,6 +177,22 @@ fn is_nothing(value: &Value) -> bool {
         Value::Object(entries) => entries.is_empty(),
         Value::Bool(true) | Value::Number(_) => false,
     }
+}
+
+/// How many bytes the other keys of a message take, or nearly.
+pub(super) fn bytes_of(others: &Others) -> usize {
+    let bytes = |(key, value): (&String, &Value)| size_of::<String>() + key.len() + bytes_of_value(value);
+    others.iter().map(bytes).sum()
+}
+
+fn bytes_of_value(value: &Value) -> usize {
+    let inner = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(bytes_of_value).sum(),
+        Value::Object(entries) => bytes_of(entries),
+    };
+    size_of::<Value>() + inner
 }
 
 /// Whether it is a known key of messages.

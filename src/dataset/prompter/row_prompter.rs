@@ -218,7 +218,7 @@ impl RowPrompter {
             }
             let asked = Asked::Label { label, keep_sep_token };
             let conversation = self.shots.prompt(&dataset.task, &row, &mut ids, asked, &mut excess)?;
-            room.take_of(conversation.text_bytes(), "the texts of all labels")?;
+            room.take_of(conversation.bytes(), "the texts of all labels")?;
             let texts = texts(&row, conversation)?.into_iter();
             let continuation = self.dataset.task.continuation(label);
             prompts.extend(texts.map(|prompt| RowPrompt {
@@ -251,7 +251,7 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
     let (mut prompts, leaves_question) = (Vec::new(), plan.leaves_question());
     while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
-        room.take_of(prompt.text_bytes(), "the prompts of all turns")?;
+        room.take_of(prompt.bytes(), "the prompts of all turns")?;
         let (max_out_len, needs_answer) = (plan.max_out_len(max_out_len)?, plan.needs_answers());
         let examples = plan.examples().to_vec();
         prompts.push(RowPrompt {

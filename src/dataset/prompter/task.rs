@@ -70,7 +70,7 @@ impl Task {
             let label = template.example_needs_label().then(|| self.label(row));
             let label = label.transpose().at(format_args!("example {id}"))?;
             let example = template.example(row, label).at(format_args!("{name}: example {id}"))?;
-            room.take_of(example.text_bytes(), "the examples")?;
+            room.take_of(example.bytes(), "the examples")?;
             examples.push(example);
         }
         let messages = examples.iter().map(|example| example.messages().map_or(0, <[_]>::len)).collect();

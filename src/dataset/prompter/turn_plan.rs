@@ -52,7 +52,7 @@ impl FromStr for InferMode {
 }
 
 /// Whether a content is more than white space.
-fn says_something(content: ContentRef<'_>) -> bool {
+fn is_not_blank(content: ContentRef<'_>) -> bool {
     content.only_text().map_or(!content.is_empty(), |text| !text.trim().is_empty())
 }
 
@@ -88,6 +88,8 @@ pub struct TurnPlan {
     mode: InferMode,
     /// The message that the model generates next.
     next: Option<usize>,
+    /// How many turns the model has before it.
+    number: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +119,7 @@ impl TurnPlan {
     /// # Errors
     /// The same as for [`Self::new`].
     pub fn with_examples(conversation: Conversation, mode: InferMode, examples: Vec<Range<usize>>) -> Result<Self> {
-        let mut plan = Self { dialogue: Dialogue::new(conversation)?, examples, mode, next: None };
+        let mut plan = Self { dialogue: Dialogue::new(conversation)?, examples, mode, next: None, number: 0 };
         plan.next = match mode {
             InferMode::Last => (0..plan.dialogue.len()).rev().find(|&i| plan.is_models(i)),
             InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => plan.turn_from(0),
@@ -136,6 +138,7 @@ impl TurnPlan {
             };
             return Err(ErrorKind::Row(format!("the model has no turn in this dialogue: {what}")).into());
         }
+        plan.number = plan.next.map_or(0, |next| plan.turns_in(0..next));
         Ok(plan)
     }
 
@@ -149,23 +152,27 @@ impl TurnPlan {
 
     /// Which of the model's turns is generated next, from 0.
     pub fn turn(&self) -> Option<usize> {
-        self.next.map(|next| self.number(next))
+        self.next.map(|_| self.number)
     }
 
     /// Which of the model's turns are generated after that one.
     pub fn later_turns(&self) -> Vec<usize> {
-        let left = std::iter::successors(self.next, |turn| self.turn_after(*turn));
-        left.skip(1).map(|turn| self.number(turn)).collect()
+        let next = self.next.map(|next| (next, self.number));
+        let left = std::iter::successors(next, |&(turn, number)| {
+            let after = self.turn_after(turn)?;
+            Some((after, number + self.turns_in(turn..after)))
+        });
+        left.skip(1).map(|(_, number)| number).collect()
     }
 
-    /// How many turns the model has before this message.
-    fn number(&self, message: usize) -> usize {
-        (0..message).filter(|&i| self.is_models(i)).count()
+    /// How many turns the model has among these messages.
+    fn turns_in(&self, messages: Range<usize>) -> usize {
+        messages.filter(|&i| self.is_models(i)).count()
     }
 
     /// How many turns the model has in the dialogue, generated or not.
     pub fn turns(&self) -> usize {
-        (0..self.dialogue.len()).filter(|&i| self.is_models(i)).count()
+        self.turns_in(0..self.dialogue.len())
     }
 
     /// The messages of each in-context example, if these are messages of their own.
@@ -186,6 +193,7 @@ impl TurnPlan {
             self.dialogue.set(turn, content.into());
         }
         self.next = self.turn_after(turn);
+        self.number += self.next.map_or(0, |next| self.turns_in(turn..next));
     }
 
     /// Whether the dialogue ends with something that is said to the model, which no turn answers: the references do not ask
@@ -278,11 +286,11 @@ impl Dialogue {
     fn asks(&self, index: usize) -> bool {
         match self {
             Self::Messages(messages) => {
-                messages[index].role == "user" && says_something(messages[index].content.content_ref())
+                messages[index].role == "user" && is_not_blank(messages[index].content.content_ref())
             }
             Self::List { round, .. } => match &round[index] {
                 Item::Message(Message { role, prompt, .. }) => {
-                    role == "HUMAN" && prompt.content_ref().is_some_and(says_something)
+                    role == "HUMAN" && prompt.content_ref().is_some_and(is_not_blank)
                 }
                 Item::Text(_) | Item::Marker(_) => false,
             },

@@ -49,10 +49,10 @@ impl Room {
         Ok(())
     }
 
-    /// The same for a text that is one of several: `what` names them all.
+    /// The same for what is one of several: `what` names them all.
     pub(crate) fn take_of(&self, bytes: usize, what: &str) -> Result<()> {
         let too_long = |_| {
-            let what = format!("together, {what} have more than {} bytes of text", self.most);
+            let what = format!("together, {what} have more than {} bytes", self.most);
             ErrorKind::Row(what).with_way_out(way_out!["raise ", Setting::MAX_ROW_BYTES, " if that is intended"])
         };
         self.take(bytes).map_err(too_long)
