@@ -71,7 +71,7 @@ impl DerivedColumns {
         let mut used: BTreeSet<String> = names.collect();
         let mut fields = Vec::new();
         // Each is made of those before it.
-        for (name, DerivedColumn { text, from, .. }) in self.0.iter().rev() {
+        for (name, DerivedColumn { text, from, index_in, .. }) in self.0.iter().rev() {
             if !used.contains(name) {
                 continue;
             }
@@ -80,9 +80,8 @@ impl DerivedColumns {
                 used.extend(of_text.iter().map(|field| field.column.clone()));
                 fields.splice(0..0, of_text);
             }
-            if let Some(path) = from.as_ref().map(Path::to_string) {
-                used.extend(self.0.iter().map(|(name, _)| name).filter(|name| path.starts_with(*name)).cloned());
-            }
+            let paths = from.iter().chain(index_in);
+            used.extend(paths.flat_map(Path::columns_used).map(str::to_owned));
         }
         fields
     }
@@ -118,26 +117,26 @@ impl DerivedColumn {
     }
 
     fn value(&self, row: &Row, max_row_bytes: usize) -> Result<Option<Value>> {
-        let Some(mut value) = self.found(row, max_row_bytes)? else { return Ok(None) };
+        let room = Room::new(max_row_bytes);
+        let Some(mut value) = self.found(row, &room)? else { return Ok(None) };
         if let Some(list) = &self.index_in {
             value = index_in(&value, list, row)?;
         }
         if let Some(each) = &self.each {
-            value = Value::Text(texts(each, &value)?.join(self.join.as_deref().unwrap_or("\n")));
+            value = Value::Text(texts(each, &value, self.join.as_deref().unwrap_or("\n"), &room)?);
         }
         if self.letter {
             value = Value::Text(letter(&value)?.to_string());
         }
         if self.capitalize || self.strip || !self.replace.is_empty() {
-            value = self.changed(value, max_row_bytes)?;
+            value = self.changed(value, &room)?;
         }
         Ok(Some(value))
     }
 
-    fn found(&self, row: &Row, max_row_bytes: usize) -> Result<Option<Value>> {
+    fn found(&self, row: &Row, room: &Room) -> Result<Option<Value>> {
         if let Some(text) = &self.text {
-            let room = Room::new(max_row_bytes);
-            let filler = Filler { fields: Fields::new(row), how: Substitution::SinglePass, room: &room };
+            let filler = Filler { fields: Fields::new(row), how: Substitution::SinglePass, room };
             return Ok(Some(Value::Text(filler.fill(text.clone())?)));
         }
         match &self.from {
@@ -147,9 +146,9 @@ impl DerivedColumn {
     }
 
     /// The text, or each item of a list as text.
-    fn changed(&self, value: Value, max_row_bytes: usize) -> Result<Value> {
+    fn changed(&self, value: Value, room: &Room) -> Result<Value> {
         if let Value::List(items) = value {
-            let items = items.into_iter().map(|item| self.changed(item, max_row_bytes));
+            let items = items.into_iter().map(|item| self.changed(item, room));
             return Ok(Value::List(items.collect::<Result<_>>()?));
         }
         let mut text = value.text().into_owned();
@@ -160,8 +159,10 @@ impl DerivedColumn {
             text = text.trim_matches(is_space).to_owned();
         }
         for (Pattern(pattern), with) in &self.replace {
-            Room::new(max_row_bytes).replaced(text.len(), pattern.find_iter(&text).count(), 0, with.len())?;
+            room.replaced(text.len(), pattern.find_iter(&text).count(), 0, with.len())?;
+            let before = text.len();
             text = pattern.replace_all(&text, NoExpand(with)).into_owned();
+            room.take(text.len().saturating_sub(before))?;
         }
         Ok(Value::Text(text))
     }
@@ -219,34 +220,42 @@ fn check_each(each: &str) -> Result<()> {
     }
 }
 
-/// The texts of a list's items.
-fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
+/// The texts of a list's items, joined.
+fn texts(each: &str, list: &Value, join: &str, room: &Room) -> Result<String> {
     let Value::List(items) = list else {
         return Err(row_error(&format!("each needs a list, not {}", list.shown())));
     };
-    let text = |(place, item): (usize, &Value)| {
-        let mut text = String::new();
+    let mut text = String::new();
+    let mut push = |piece: &str| -> Result<()> {
+        room.take(piece.len())?;
+        text.push_str(piece);
+        Ok(())
+    };
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
+            push(join)?;
+        }
+        let own = item.text();
         let mut rest = each;
         while let Some(open) = rest.find('{') {
-            text.push_str(&rest[..open]);
+            push(&rest[..open])?;
             rest = &rest[open..];
             let (name, after) = rest[1..].split_once('}').unwrap_or(("", ""));
             match name {
-                "item" => text.push_str(&item.text()),
-                "number" => text.push_str(&(place + 1).to_string()),
-                "letter" => text.push(letter(&Value::Int(place.to_string()))?),
+                "item" => push(&own)?,
+                "number" => push(&(place + 1).to_string())?,
+                "letter" => push(letter(&Value::Int(place.to_string()))?.encode_utf8(&mut [0; 4]))?,
                 _ => {
-                    text.push('{');
+                    push("{")?;
                     rest = &rest[1..];
                     continue;
                 }
             }
             rest = after;
         }
-        text.push_str(rest);
-        Ok(text)
-    };
-    items.iter().enumerate().map(text).collect()
+        push(rest)?;
+    }
+    Ok(text)
 }
 
 /// A for 0.
@@ -254,4 +263,37 @@ fn letter(value: &Value) -> Result<char> {
     let number = whole_number(value).and_then(|number| u8::try_from(number).ok()).filter(|number| *number < 26);
     let no_letter = || row_error(&format!("a letter needs a whole number from 0 to 25, not {}", value.shown()));
     number.map(|number| char::from(b'A' + number)).ok_or_else(no_letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn derived(columns: &str) -> DerivedColumns {
+        let columns = Value::from_json(columns).and_then(|columns| DerivedColumns::read(&columns));
+        columns.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn only_columns_on_the_path_are_used() {
+        let columns = r#"{"a": {"text": "{foo}"}, "idx": {"text": "{bar}"}, "all": {"text": "{baz}"}, "answer.b": {"text": "{qux}"},
+            "x": "answer.y", "y": "list[idx]", "z": {"from": "w", "index_in": "all"}, "v": "answer.b.c"}"#;
+        let columns = derived(columns);
+        for (used, fields) in [("x", ""), ("y", "bar"), ("z", "baz"), ("v", "qux"), ("a", "foo"), ("none", "")] {
+            let found = columns.fields_of_used([used.to_owned()].into_iter());
+            let found: Vec<&str> = found.iter().map(|field| field.column.as_str()).collect();
+            assert_eq!(found.join(" "), fields, "{used}");
+        }
+    }
+
+    #[test]
+    fn texts_have_a_limit_together() {
+        let row = |items: usize| Row::new(vec![("l".to_owned(), Value::List(vec!["12345".into(); items]))]);
+        for column in [r#"{"from": "l", "each": "{item}{item}"}"#, r#"{"from": "l", "replace": [["1", "1123456"]]}"#] {
+            let columns = derived(&format!(r#"{{"x": {column}}}"#));
+            assert!(columns.set(&mut row(3), 64).is_ok(), "{column}");
+            let error = columns.set(&mut row(64), 64).expect_err("it is too long");
+            assert!(matches!(error.kind(), crate::ErrorKind::RowTooLong(64)), "{error}");
+        }
+    }
 }

@@ -73,6 +73,15 @@ impl Path {
         Ok(found)
     }
 
+    /// The columns that it leads through, if a row has them: its own, and those that name an item.
+    pub(crate) fn columns_used(&self) -> impl Iterator<Item = &str> {
+        let named = self.steps.iter().filter_map(|step| match step {
+            Step::Named(column) => Some(column.as_str()),
+            Step::Key(_) | Step::Item(_) => None,
+        });
+        self.columns.iter().map(|(column, _)| column.as_str()).chain(named)
+    }
+
     fn number(&self, column: &str, named: &Value) -> Result<i64> {
         let what = || row_error(&format!("{self}: {column} must be a whole number, not {}", named.shown()));
         whole_number(named).ok_or_else(what)
