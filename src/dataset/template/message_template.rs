@@ -1,14 +1,14 @@
 //! Templates of OpenAI-style messages: OpenCompass's `RawPromptTemplate`.
 
 use crate::conversation::{ChatMessage, Content, Conversation};
-use crate::dataset::row_error;
 use crate::dataset::rows::{Fields, Row, Value};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::TemplateKeys;
 use crate::dataset::template::{
     Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, give_sources,
 };
-use crate::error::{At, Result};
+use crate::dataset::{dataset_error, row_error};
+use crate::error::{At, Error, Result};
 
 /// Messages with fields. The answer is never masked in them.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,9 +187,9 @@ impl RowTemplate for MessageTemplate {
 }
 
 /// Reads the key `messages` and the other keys.
-pub(super) fn read(messages: &[Value], mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>> {
+pub(super) fn read(messages: &[Value], keys: &mut TemplateKeys) -> Result<Box<dyn RowTemplate>> {
     let mut read = MessageTemplate::new(messages)?;
-    read.substitution = keys.substitution;
+    read.substitution = keys.substitution();
     read.format_variables = keys.flag("format_variables").unwrap_or(true);
     read.ice_token = keys.text("ice_token").unwrap_or(read.ice_token);
     Ok(read.into())
@@ -202,15 +202,19 @@ fn entry(value: &Value) -> Result<Entry> {
     if let Some(Value::Text(column)) = value.get("expand_column") {
         return Ok(Entry::Expand(column.clone()));
     }
-    let message = message(value)?;
+    let message = message_or(value, dataset_error)?;
     match message.role.as_str() {
         "system" | "user" | "assistant" => Ok(Entry::Message(message)),
-        role => Err(row_error(&format!("role {role:?} is not system, user or assistant"))),
+        role => Err(dataset_error(&format!("role {role:?} is not system, user or assistant"))),
     }
 }
 
 /// A message in a column. Null content counts as empty.
 pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
+    message_or(value, row_error)
+}
+
+fn message_or(value: &Value, error: fn(&str) -> Error) -> Result<ChatMessage> {
     let content = match value.get("content") {
         Some(Value::Null) => Some("".into()),
         Some(Value::Text(text)) => Some(text.as_str().into()),
@@ -223,10 +227,9 @@ pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
     };
     match (value.get("role").and_then(Value::as_text), content) {
         (Some(role), Some(content)) => Ok(ChatMessage { others: others(value), ..ChatMessage::new(role, content) }),
-        _ => Err(row_error(&format!(
-            "a message must be {{\"role\": \"user\", \"content\": \"…\"}}, not {}",
-            value.shown()
-        ))),
+        _ => {
+            Err(error(&format!("a message must be {{\"role\": \"user\", \"content\": \"…\"}}, not {}", value.shown())))
+        }
     }
 }
 

@@ -30,6 +30,8 @@ pub struct MultimodalTemplate {
     /// What would mark the place of the examples. It has no place for them, but AISBench asks for the mark beside an
     /// `ice_template`, and then leaves the examples out.
     pub ice_token: Option<String>,
+    /// How columns are filled in outside of fragments, whose values are never searched.
+    pub substitution: Substitution,
     /// How many bytes the texts of a prompt may have after they are filled.
     pub max_row_bytes: usize,
 }
@@ -60,6 +62,7 @@ impl MultimodalTemplate {
             all_columns: false,
             keep_urls: false,
             ice_token: None,
+            substitution: Substitution::default(),
             max_row_bytes: MAX_ROW_BYTES,
         })
     }
@@ -98,7 +101,7 @@ impl MultimodalTemplate {
         let mut patterns = self.patterns.iter();
         let mut fragments: Option<Vec<Fragment>> = None;
         let room = Room::new(self.max_row_bytes);
-        let filler = Filler { fields: Fields::new(row), how: Substitution::Sequential, room: &room };
+        let filler = Filler { fields: Fields::new(row), how: self.substitution, room: &room };
         let mut filled = Vec::new();
         for item in self.dialogue.items()? {
             let Item::Message(mut message) = item else {
@@ -205,6 +208,10 @@ impl RowTemplate for MultimodalTemplate {
         Some("set all_columns = true in the template")
     }
 
+    fn set_single_pass(&mut self) {
+        self.substitution = Substitution::SinglePass;
+    }
+
     fn set_max_row_bytes(&mut self, bytes: usize) {
         self.max_row_bytes = bytes;
     }
@@ -234,8 +241,11 @@ impl RowTemplate for MultimodalTemplate {
 pub(super) const KIND: TemplateKind = TemplateKind {
     class: "MMPromptTemplate",
     keys: &[Key::Text("content_column"), Key::Flag("all_columns"), Key::Flag("keep_urls")],
-    read: |template, mut keys| {
+    read: |template, keys| {
         let mut read = MultimodalTemplate::new(template)?;
+        read.substitution = keys.substitution();
+        // The reference takes it, too, and has no use for it.
+        keys.text("sep_token");
         read.content = keys.text("content_column").unwrap_or(read.content);
         read.all_columns = keys.flag("all_columns").unwrap_or_default();
         read.keep_urls = keys.flag("keep_urls").unwrap_or_default();

@@ -147,14 +147,14 @@ pub(super) const KIND: TemplateKind = TemplateKind { class: "PromptTemplate", ke
 /// OpenCompass's name for templates of messages. It is one only if it has `messages`.
 pub(super) const RAW_KIND: TemplateKind = TemplateKind { class: "RawPromptTemplate", keys: &[], read };
 
-fn read(template: &Value, mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>> {
+fn read(template: &Value, keys: &mut TemplateKeys) -> Result<Box<dyn RowTemplate>> {
     let (ice_token, sep_token) = (keys.text("ice_token"), keys.text("sep_token"));
     check_keys(template)?;
     let mut read = PromptTemplate::new(template, ice_token.as_deref(), sep_token.as_deref())?;
-    read.substitution = keys.substitution;
+    read.substitution = keys.substitution();
     // Keys of files are strings, whatever type the labels of the rows have.
     read.labels_by_text = true;
-    if let Some(Value::Dict(map)) = keys.column_token_map {
+    if let Some(Value::Dict(map)) = keys.column_token_map.take() {
         let pairs = map.into_iter().map(|(column, token)| (column.text().into(), token.text().into()));
         read = read.with_column_token_map(pairs.collect())?;
     }

@@ -6,13 +6,14 @@ use std::sync::LazyLock;
 use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use crate::dataset::config::class_name::ClassName;
+use crate::dataset::dataset_error;
 use crate::dataset::rows::Value;
 use crate::dataset::template::row_template::RowTemplate;
 use crate::dataset::template::template_kind::{Key, TemplateKeys, TemplateKind};
 use crate::dataset::template::{
     message_template, multimodal_template, prompt_row_template, qa_template, turn_template,
 };
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 
 static KINDS: [TemplateKind; 5] = [
     prompt_row_template::KIND,
@@ -43,17 +44,21 @@ pub(crate) struct TemplateFile {
 }
 
 impl TemplateFile {
-    pub(crate) fn read(self) -> Result<Box<dyn RowTemplate>> {
+    pub(crate) fn read(mut self) -> Result<Box<dyn RowTemplate>> {
         for of in KINDS.iter().filter(|of| of.class != self.kind.class) {
             if let Some(key) = of.keys.iter().find(|key| self.keys.has(**key)) {
                 let what = format!("{} only applies to type = {:?}; remove it", key.name(), of.class);
-                return Err(ErrorKind::Template(what).into());
+                return Err(dataset_error(&what));
             }
         }
-        match (self.template, self.messages) {
-            (Some(template), None) => (self.kind.read)(&template, self.keys),
-            (None, Some(messages)) => message_template::read(&messages, self.keys),
-            _ => Err(ErrorKind::Template("set either \"template\" or \"messages\"".into()).into()),
+        let (template, of) = match (self.template, self.messages) {
+            (Some(template), None) => ((self.kind.read)(&template, &mut self.keys)?, self.kind.class),
+            (None, Some(messages)) => (message_template::read(&messages, &mut self.keys)?, "messages"),
+            _ => return Err(dataset_error("set either \"template\" or \"messages\"")),
+        };
+        match self.keys.left() {
+            None => Ok(template),
+            Some(key) => Err(dataset_error(&format!("{key} has no effect on a template of {of}; remove it"))),
         }
     }
 }

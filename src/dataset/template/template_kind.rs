@@ -14,7 +14,7 @@ pub(crate) struct TemplateKind {
     /// The keys that no other kind has.
     pub(crate) keys: &'static [Key],
     /// Creates a template from the key `template` and the other keys.
-    pub(crate) read: fn(&Value, TemplateKeys) -> Result<Box<dyn RowTemplate>>,
+    pub(crate) read: fn(&Value, &mut TemplateKeys) -> Result<Box<dyn RowTemplate>>,
 }
 
 /// A key of a template, and its value.
@@ -32,12 +32,12 @@ impl Key {
     }
 }
 
-/// The other keys of a template, as written in the file.
+/// The other keys of a template, as written in the file. A kind of template takes those that it reads.
 #[derive(Default)]
 pub(crate) struct TemplateKeys {
     pub(crate) texts: BTreeMap<&'static str, String>,
     pub(crate) flags: BTreeMap<&'static str, bool>,
-    pub(crate) substitution: Substitution,
+    pub(crate) substitution: Option<Substitution>,
     pub(crate) column_token_map: Option<Value>,
 }
 
@@ -48,6 +48,18 @@ impl TemplateKeys {
 
     pub(crate) fn flag(&mut self, key: &str) -> Option<bool> {
         self.flags.remove(key)
+    }
+
+    pub(crate) fn substitution(&mut self) -> Substitution {
+        self.substitution.take().unwrap_or_default()
+    }
+
+    /// One that was not taken.
+    pub(crate) fn left(&self) -> Option<&'static str> {
+        let substitution = self.substitution.map(|_| "substitution");
+        let column_token_map = self.column_token_map.as_ref().map(|_| "column_token_map");
+        let named = self.texts.keys().chain(self.flags.keys()).copied();
+        named.chain(substitution).chain(column_token_map).next()
     }
 
     pub(crate) fn has(&self, key: Key) -> bool {

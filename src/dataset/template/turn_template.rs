@@ -119,9 +119,11 @@ impl RowTemplate for TurnTemplate {
 pub(super) const KIND: TemplateKind = TemplateKind {
     class: "MultiTurnPromptTemplate",
     keys: &[Key::Text("question_column"), Key::Text("answer_column")],
-    read: |template, mut keys| {
+    read: |template, keys| {
         let mut read = TurnTemplate::new(template)?;
-        read.substitution = keys.substitution;
+        read.substitution = keys.substitution();
+        // The reference takes it, too, and has no use for it.
+        keys.text("sep_token");
         read.ice_token = keys.text("ice_token").filter(|token| !token.is_empty());
         read.question = keys.text("question_column").unwrap_or(read.question);
         read.answer = keys.text("answer_column").unwrap_or(read.answer);
