@@ -185,21 +185,37 @@ impl Keys {
             Some(pos) => return Err(E::unknown_variant(pos, &["begin", "end"])),
             None => return Err(E::missing_field("pos")),
         };
-        let has_extra_keys =
-            self.role.is_some() || self.content.is_some() || self.prompt.is_some() || !self.others.is_empty();
-        Ok(Marker { section, opens, has_extra_keys })
+        let of_messages = ["prompt", "prompt_mm", "content", "begin", "end"];
+        if let Some(key) = self.named().find(|key| of_messages.contains(key)) {
+            return Err(E::custom(format_args!(
+                "a section marker cannot have {key:?} (put it in a message of its own, or remove \"section\" if this is a message)"
+            )));
+        }
+        let has_more = self.named().any(|key| !matches!(key, "section" | "pos"));
+        Ok(Marker { section, opens, has_extra_keys: has_more || self.role.is_some() || !self.others.is_empty() })
+    }
+
+    /// The keys that conversations give a meaning to, and that are set to something.
+    fn named(&self) -> impl Iterator<Item = &'static str> {
+        let Self { section, pos, role, fallback_role, prompt, parts, content, begin, end, generate, others: _ } = self;
+        let named = [
+            ("section", section.is_some()),
+            ("pos", pos.is_some()),
+            ("role", matches!(role, Some(Some(_)))),
+            ("fallback_role", matches!(fallback_role, Some(Some(_)))),
+            ("prompt", matches!(prompt, Some(Some(_)))),
+            ("prompt_mm", parts.is_some()),
+            ("content", matches!(content, Some(Some(_)))),
+            ("begin", begin.is_some()),
+            ("end", end.is_some()),
+            ("generate", generate.is_some()),
+        ];
+        named.into_iter().filter_map(|(key, is_set)| is_set.then_some(key))
     }
 
     /// An OpenAI-style message.
     fn chat<E: de::Error>(self, role: CompactString) -> std::result::Result<Resolved, E> {
-        let is_item = self.prompt.flatten().is_some()
-            || self.parts.is_some()
-            || self.fallback_role.is_some()
-            || self.begin.is_some()
-            || self.end.is_some()
-            || self.generate.is_some()
-            || self.pos.is_some();
-        if is_item {
+        if self.named().any(|key| !matches!(key, "role" | "content")) {
             return Err(E::custom(
                 "a message with \"content\" cannot have keys of a prompt list (prompt, prompt_mm, fallback_role, begin, end, generate, pos)",
             ));
@@ -241,6 +257,11 @@ impl Keys {
 
     /// A turn of `from` and `value`, as in ShareGPT.
     fn sharegpt<E: de::Error>(mut self) -> std::result::Result<Resolved, E> {
+        if let Some(key) = self.named().next() {
+            return Err(E::custom(format_args!(
+                "a turn of \"from\" and \"value\" cannot also have {key:?} (remove one of the two forms)"
+            )));
+        }
         let from = match self.others.shift_remove("from") {
             Some(Value::String(from)) => from,
             _ => {
@@ -271,12 +292,10 @@ impl Keys {
         Ok(Resolved::Chat(ChatMessage { role: role.into(), content: thoughts.into(), others: self.others }))
     }
 
-    /// The keys other than those that all messages may have.
+    /// The keys, for an error.
     fn names(&self) -> String {
-        let others: Vec<String> = self.others.keys().take(8).map(|key| format!("{key:?}")).collect();
-        let content = self.content.is_some().then(|| "\"content\"".to_owned());
-        let prompt = self.prompt.is_some().then(|| "\"prompt\"".to_owned());
-        let names: Vec<String> = content.into_iter().chain(prompt).chain(others).collect();
+        let others = self.others.keys().take(8).map(|key| format!("{key:?}"));
+        let names: Vec<String> = self.named().map(|key| format!("{key:?}")).chain(others).collect();
         if names.is_empty() { "none".into() } else { names.join(", ") }
     }
 }

@@ -45,7 +45,7 @@ fn add(item: Value, messages: &mut Vec<Object>) -> Result<()> {
             let call = call(&mut item)?;
             match answer(messages).and_then(|answer| answer.get_mut("tool_calls")?.as_array_mut()) {
                 Some(calls) => calls.push(call),
-                None => say("tool_calls", json!([call]), messages),
+                None => say(said("tool_calls", json!([call])), messages),
             }
             Ok(())
         }
@@ -69,10 +69,12 @@ fn add(item: Value, messages: &mut Vec<Object>) -> Result<()> {
 
 fn add_message(mut item: Object, messages: &mut Vec<Object>) -> Result<()> {
     let content = parts(take(&mut item, "content"))?;
-    if item.get("role").is_some_and(|role| role == "assistant") {
-        say("content", joined(content, ""), messages);
+    let is_answer = item.get("role").is_some_and(|role| role == "assistant");
+    item.retain(|key, value| !(OF_ITEMS.contains(&key.as_str()) || is_answer && value.is_null()));
+    if is_answer {
+        item.insert("content".into(), joined(content, ""));
+        say(item, messages);
     } else {
-        item.retain(|key, _| !OF_ITEMS.contains(&key.as_str()));
         item.insert("content".into(), content);
         messages.push(item);
     }
@@ -84,7 +86,7 @@ fn add_thoughts(item: &mut Object, messages: &mut Vec<Object>) -> Result<()> {
     for (key, separator) in [("content", ""), ("summary", "\n\n")] {
         let thoughts = joined(parts(take(item, key))?, separator);
         if thoughts.as_str().is_some_and(|text| !text.is_empty()) {
-            say("reasoning_content", thoughts, messages);
+            say(said("reasoning_content", thoughts), messages);
             break;
         }
     }
@@ -109,13 +111,18 @@ fn answer(messages: &mut [Object]) -> Option<&mut Object> {
     messages.last_mut().filter(|message| message.get("role").is_some_and(|role| role == "assistant"))
 }
 
-/// Adds to the model's answer, or begins another one if that has such a part.
-fn say(key: &str, value: Value, messages: &mut Vec<Object>) {
-    if let Some(answer) = answer(messages).filter(|answer| !answer.contains_key(key)) {
-        answer.insert(key.into(), value);
-        return;
+/// A message of the model with this key alone.
+fn said(key: &str, value: Value) -> Object {
+    [("role".to_owned(), "assistant".into()), (key.to_owned(), value)].into_iter().collect()
+}
+
+/// Adds a message of the model to its answer, or begins another one if that has such a part.
+fn say(said: Object, messages: &mut Vec<Object>) {
+    let has_part = |answer: &Object| said.keys().any(|key| key != "role" && answer.contains_key(key));
+    match answer(messages).filter(|answer| !has_part(answer)) {
+        Some(answer) => answer.extend(said),
+        None => messages.push(said),
     }
-    messages.push([("role".to_owned(), "assistant".into()), (key.to_owned(), value)].into_iter().collect());
 }
 
 /// A content whose parts have the types of chats.

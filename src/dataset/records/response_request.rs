@@ -35,7 +35,10 @@ pub(super) fn response_request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Resu
     let answer = messages_of_items(output, "output")?;
     let system = system(keys)?.map(|system| ChatMessage::new("system", system));
     let completion_messages = (!answer.is_empty()).then_some(answer.len());
-    let conversation = Conversation::Messages(system.into_iter().chain(asked).chain(answer).collect());
+    let mut conversation = Conversation::Messages(system.into_iter().chain(asked).chain(answer).collect());
+    if reads_for == ReadsFor::ChatTemplate {
+        conversation.read_as_server()?;
+    }
     let tools = wrapped_tools(keys, reads_for)?;
     let sampling_keys = sampling_keys(keys, &["reasoning"]);
     Ok(Record { tools, completion_messages, sampling_keys, ..Record::of(conversation) })
