@@ -32,9 +32,6 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
     }
     let id = keys.id()?;
     check_end(|key| keys.raw(key))?;
-    if reads_for == ReadsFor::Template && keys.has("messages") && !keys.is_empty("chat_template_kwargs") {
-        return Err(variables_would_be_lost());
-    }
     let tools = if format == InputFormat::Responses { None } else { tools(keys, reads_for)? };
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),
@@ -54,6 +51,9 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Chosen => one_of_two(keys, false, reads_for),
         InputFormat::Rejected => one_of_two(keys, true, reads_for),
     }?;
+    if format != InputFormat::OpenaiBatch && matches!(record.conversation, Conversation::Messages(_)) {
+        check_variables_are_read(keys, reads_for)?;
+    }
     let max_out_len = keys.raw("max_out_len").map_or(Ok(None), MaxOutLen::of_json)?;
     let mut record = Record { id, max_out_len, tools: tools.or(record.tools), ..record };
     let is_chat = matches!(
@@ -86,6 +86,15 @@ fn give_sources(conversation: &mut Conversation, kind: MediaKind, keys: &Keys<'_
     match sources.is_empty() || conversation.has_source(kind) {
         true => Ok(()),
         false => conversation.give_sources(kind, kind.name(), &sources),
+    }
+}
+
+/// Rejects what only chat templates read where there is none.
+fn check_variables_are_read(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<()> {
+    let mut given = ["chat_template_kwargs", "documents"].into_iter().filter(|key| !keys.is_empty(key));
+    match given.next() {
+        Some(key) if reads_for != ReadsFor::ChatTemplate => Err(variables_would_be_lost(key, reads_for)),
+        _ => Ok(()),
     }
 }
 
@@ -140,15 +149,10 @@ fn opens_with(messages: &Conversation, keys: &Keys<'_>) -> bool {
 fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
     let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is not an object")) };
     let read = || {
-        let lost: &[&'static str] = match reads_for {
-            ReadsFor::ChatTemplate => &["chat_template"],
-            ReadsFor::Template | ReadsFor::Server => &["chat_template", "chat_template_kwargs", "documents"],
-        };
-        for &key in lost {
-            if !body.is_empty(key) {
-                return Err(layout_would_be_lost(key));
-            }
+        if !body.is_empty("chat_template") {
+            return Err(layout_would_be_lost());
         }
+        check_variables_are_read(&body, reads_for)?;
         check_end(|key| body.raw(key))?;
         if !body.has("messages") && body.has("input") && is_for_responses(keys)? {
             return response_request(&body, reads_for);

@@ -67,19 +67,25 @@ pub(super) fn of_format(name: &str, what: String) -> Error {
     Error::from(ErrorKind::Invalid(what)).at(Setting::INPUT_FORMAT.set_to(name.to_owned())).with_fault(Fault::Input)
 }
 
-pub(super) fn variables_would_be_lost() -> Error {
-    let why = "they are variables of a chat template, but none is used";
-    ErrorKind::WouldBeLost { key: "chat_template_kwargs", why }.with_way_out(way_out![
-        "remove the key, or use the chat template of ",
+/// The error for variables or documents, which are for chat templates, where none is used.
+pub(super) fn variables_would_be_lost(key: &'static str, reads_for: ReadsFor) -> Error {
+    let why = match (reads_for, key) {
+        (ReadsFor::Server, _) => "only messages and tools are passed to the server",
+        (_, "documents") => "they are for a chat template, but none is used",
+        _ => "they are variables of a chat template, but none is used",
+    };
+    let put = if key == "documents" { "put them in a message, " } else { "" };
+    ErrorKind::WouldBeLost { key, why }.with_way_out(way_out![
+        format!("{put}remove the key, or use the chat template of "),
         Setting::TOKENIZER,
         " without ",
         Setting::MODEL
     ])
 }
 
-pub(super) fn layout_would_be_lost(key: &'static str) -> Error {
+pub(super) fn layout_would_be_lost() -> Error {
     let why = "it tells a server how to render the prompt";
-    ErrorKind::WouldBeLost { key, why }.with_way_out(way_out![
+    ErrorKind::WouldBeLost { key: "chat_template", why }.with_way_out(way_out![
         "choose the model with ",
         Setting::MODEL,
         ", and remove the key"
