@@ -115,7 +115,8 @@ impl InputFormat {
     }
 }
 
-/// The format, detected from a record's keys.
+/// The format, detected from a record's keys. In a list, a record with a column like `role` is told from a message by its
+/// other keys, which `source/layout.rs` lists, too.
 pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     Ok(if keys.begins("body", '{') && (has(&["custom_id"]) || has(&["url"]) || has(&["method"])) {

@@ -166,17 +166,27 @@ impl<R: BufRead> Ahead<'_, R> {
 /// turn of ShareGPT.
 const PARTS: [&[&str]; 3] = [&["role"], &["section", "pos"], &["from", "value"]];
 
-/// What makes it a whole one, even if there is a column with a name like that.
-const WHOLES: [&[&str]; 9] = [
+/// What makes it a whole one, even if there is a column with a name like that: the keys by which its format is found
+/// (`records/input_format.rs`), unless a message may have them, too.
+const WHOLES: [&[&str]; 18] = [
     &["text"],
     &["messages"],
     &["conversations"],
     &["conversation"],
+    &["body", "custom_id"],
+    &["body", "method"],
+    &["body", "url"],
+    &["input", "instructions"],
     &["instruction", "input"],
     &["instruction", "output"],
     &["prompt", "completion"],
     &["prompt", "response"],
+    &["query", "response"],
+    &["query", "history"],
+    &["question", "response"],
     &["chosen", "rejected"],
+    &["chosen_messages", "rejected_messages"],
+    &["preferred_output", "non_preferred_output"],
 ];
 
 /// Whether an object is a part of a conversation rather than a whole one.
