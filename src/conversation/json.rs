@@ -10,7 +10,7 @@ use crate::conversation::entry::{Entry, NULL_CONTENT, Resolved, is_openai_role};
 use crate::conversation::{Chat, ChatMessage, Content, Conversation, Item, Marker, Message, Prompt};
 
 impl Serialize for Conversation {
-    /// Writes what [`Deserialize`] reads.
+    /// Writes what [`Deserialize`] reads, unless it has [`ContentPart::Ids`](crate::conversation::ContentPart::Ids), which are not read.
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Text(text) => serializer.serialize_str(text),
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for ChatMessage {
 }
 
 impl<'de> Deserialize<'de> for Conversation {
-    /// Reads a string, a list of `{role, content}` messages, or a `PromptList`.
+    /// Reads a string, a list of `{role, content}` messages, a `PromptList`, or an object with `messages`.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {

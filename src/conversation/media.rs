@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::json_object::{Others, own_or_value};
 use crate::error::{Error, ErrorKind, Result};
 
-/// An image, audio or video. metatok passes on its location and never opens, fetches or decodes it.
+/// An image, audio or video. metatok passes on its location and never opens or fetches it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
     /// The kind.
@@ -241,7 +241,7 @@ impl Media {
             if base64.is_empty() {
                 return wrong("has no data".into());
             }
-            let invalid = base64.split(',').find_map(|frame| undecodable(frame).err());
+            let invalid = base64.split(',').find_map(|frame| check_base64(frame).err());
             return invalid.map_or(Ok(()), |error| wrong(format!("is not valid base64: {error}")));
         }
         match self.path().filter(|_| files) {
@@ -373,9 +373,9 @@ impl Serialize for Inner<'_> {
 }
 
 /// Decodes without keeping the output.
-fn undecodable(base64: &str) -> std::io::Result<u64> {
+fn check_base64(base64: &str) -> std::io::Result<()> {
     let mut bytes = base64.as_bytes();
-    std::io::copy(&mut base64::read::DecoderReader::new(&mut bytes, &STANDARD), &mut std::io::sink())
+    std::io::copy(&mut base64::read::DecoderReader::new(&mut bytes, &STANDARD), &mut std::io::sink()).map(drop)
 }
 
 /// Some programs write the path of a `file:` URL unchanged, others with percent signs.

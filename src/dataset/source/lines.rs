@@ -135,16 +135,18 @@ impl<R: BufRead> Lines<R> {
         let start = bytes.len();
         loop {
             bytes.truncate(start);
-            if self.number == 0 && self.unit == "line" {
-                self.skip_byte_order_mark().at(Place::Line { unit: self.unit, number: 1 })?;
-            }
             self.number += 1;
-            let offset = self.offset;
+            let mut offset = self.offset;
             let (read, is_too_long) = self.read_line(bytes).at(Place::Line { unit: self.unit, number: self.number })?;
             if read == 0 {
                 return Ok(None);
             }
             self.offset += read;
+            // Here the whole mark has been read, however slowly its bytes came.
+            if self.number == 1 && self.unit == "line" && bytes[start..].starts_with(BOM) {
+                bytes.drain(start..start + BOM.len());
+                offset += BOM.len() as u64;
+            }
             let line = &bytes[start..];
             if !is_too_long && line.iter().all(u8::is_ascii_whitespace) {
                 continue;
@@ -153,14 +155,6 @@ impl<R: BufRead> Lines<R> {
             let Self { unit, number, .. } = *self;
             return Ok(Some(Line { unit, number, offset, length, is_too_long, wrong: None }));
         }
-    }
-
-    fn skip_byte_order_mark(&mut self) -> io::Result<()> {
-        if fill(&mut self.reader)?.starts_with(BOM) {
-            self.reader.consume(BOM.len());
-            self.offset += BOM.len() as u64;
-        }
-        Ok(())
     }
 
     /// The length of the line with its end, in bytes, and whether it is longer than the limit. A line that is too long
@@ -212,17 +206,19 @@ mod tests {
 
     #[track_caller]
     fn check(input: &[u8], expected: &[(u64, u64, &[u8], bool)]) {
-        // The buffer is tiny, so that lines continue after its end.
-        let reader = io::BufReader::with_capacity(3, input);
-        let mut lines = Lines::new(reader, "line", 8);
-        let mut found = Vec::new();
-        let mut bytes = Vec::new();
-        while let Some(line) = lines.next_into(&mut bytes).expect("reading from memory") {
-            found.push((line.number, line.offset, std::mem::take(&mut bytes), line.is_too_long));
+        // The buffers are tiny, so that lines and marks continue after their end.
+        for capacity in [1, 3] {
+            let reader = io::BufReader::with_capacity(capacity, input);
+            let mut lines = Lines::new(reader, "line", 8);
+            let mut found = Vec::new();
+            let mut bytes = Vec::new();
+            while let Some(line) = lines.next_into(&mut bytes).expect("reading from memory") {
+                found.push((line.number, line.offset, std::mem::take(&mut bytes), line.is_too_long));
+            }
+            let expected: Vec<_> =
+                expected.iter().map(|&(number, offset, bytes, long)| (number, offset, bytes.to_vec(), long)).collect();
+            assert_eq!(found, expected);
         }
-        let expected: Vec<_> =
-            expected.iter().map(|&(number, offset, bytes, long)| (number, offset, bytes.to_vec(), long)).collect();
-        assert_eq!(found, expected);
     }
 
     #[test]
@@ -259,5 +255,6 @@ mod tests {
         check(b"123456789\n9\n", &[(1, 0, b"123456789", true), (2, 10, b"9", false)]);
         check(b"1234567890123456789\n9\n", &[(1, 0, b"", true), (2, 20, b"9", false)]);
         check(b"\xef\xbb\xbfa\n", &[(1, 3, b"a", false)]);
+        check(b"\xef\xbb\xbf\nb\n", &[(2, 4, b"b", false)]);
     }
 }

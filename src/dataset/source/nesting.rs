@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Result};
 
 /// How many nested brackets `serde_json` allows.
-pub(super) const DEEPEST: usize = 128;
+pub(super) const DEEPEST: usize = 127;
 
 /// Rejects JSON that is nested too deeply, even in parts that are never read.
 ///
@@ -40,14 +40,14 @@ mod tests {
     fn counts_brackets_within_brackets() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         for (json, is_fine) in [
-            (nested(128), true),
-            (nested(129), false),
+            (nested(127), true),
+            (nested(128), false),
             (nested(4_000), false),
-            ("{\"a\":".repeat(129), false),
+            ("{\"a\":".repeat(128), false),
             ("[".repeat(1_000_000), false),
             (format!("[{}[]]", "[],".repeat(1_000)), true),
             (format!("[\"{}\\\"{}\"]", "[".repeat(200), "{".repeat(200)), true),
-            ("]".repeat(200) + &"[".repeat(128), true),
+            ("]".repeat(200) + &"[".repeat(127), true),
         ] {
             assert_eq!(check_nesting(&json).is_ok(), is_fine, "{}", &json[..json.len().min(40)]);
         }

@@ -103,9 +103,11 @@ fn value(field: &Field, meaning: &Meaning, fault: &mut Fault) -> Value {
         }
         Field::TimestampMillis(at) => timestamp(SignedDuration::from_millis(*at), i128::from(*at), fault),
         Field::TimestampMicros(at) => timestamp(SignedDuration::from_micros(*at), i128::from(*at), fault),
-        Field::Long(at) if *meaning == Meaning::TimeNanos => time(SignedDuration::from_nanos(*at)),
-        Field::TimeMillis(at) => time(SignedDuration::from_millis(i64::from(*at))),
-        Field::TimeMicros(at) => time(SignedDuration::from_micros(*at)),
+        Field::Long(at) if *meaning == Meaning::TimeNanos => {
+            time(SignedDuration::from_nanos(*at), i128::from(*at), fault)
+        }
+        Field::TimeMillis(at) => time(SignedDuration::from_millis(i64::from(*at)), i128::from(*at), fault),
+        Field::TimeMicros(at) => time(SignedDuration::from_micros(*at), i128::from(*at), fault),
         Field::Decimal(_) => match of_json(field) {
             // Of a whole number, the library writes the point too.
             Value::Text(number) => Value::Text(number.trim_end_matches('.').to_owned()),
@@ -146,9 +148,12 @@ fn since_epoch_of_int96(bytes: &[u8]) -> Option<SignedDuration> {
     SignedDuration::from_hours(24 * day).checked_add(SignedDuration::from_nanos(i64::from_le_bytes(*nanoseconds)))
 }
 
-/// A time of day as Python writes it.
-fn time(since_midnight: SignedDuration) -> Value {
-    let at = Time::midnight().saturating_add(since_midnight);
+/// A time of day as Python writes it, or its number in the file.
+fn time(since_midnight: SignedDuration, number: i128, fault: &mut Fault) -> Value {
+    let Ok(at) = Time::midnight().checked_add(since_midnight) else {
+        fault.get_or_insert_with(|| format!("has {number}, which is not within a day"));
+        return Value::Int(number.to_string());
+    };
     Value::Text(format!("{}{}", at.strftime("%H:%M:%S"), fraction(at.subsec_nanosecond())))
 }
 
@@ -196,6 +201,11 @@ mod tests {
             let mut fault = None;
             value(&outside, &Meaning::Own, &mut fault);
             assert!(fault.is_some_and(|fault| fault.ends_with(NO_YEAR_OF_PYTHON)), "{outside:?}");
+        }
+        for (at, expected) in [(86_399_999_999, "23:59:59.999999"), (86_400_000_000, "86400000000"), (-1, "-1")] {
+            let mut fault = None;
+            assert_eq!(value(&Field::TimeMicros(at), &Meaning::Own, &mut fault).text(), expected);
+            assert_eq!(fault.is_some_and(|fault| fault.ends_with("not within a day")), expected == at.to_string());
         }
         assert_eq!(value(&Field::Date(2_932_896), &Meaning::Own, &mut None).text(), "9999-12-31");
         assert_eq!(value(&Field::Date(-719_162), &Meaning::Own, &mut None).text(), "0001-01-01");
