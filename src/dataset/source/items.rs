@@ -14,7 +14,7 @@ pub(crate) struct Items<R> {
     are_listed: bool,
     /// The field of an object that the list is in.
     field: Option<String>,
-    place: Place,
+    place: LastRead,
     number: u64,
     offset: u64,
     may_wait: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Items<R> {
 
 /// What was read last, which decides what may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LastRead {
     Start,
     Outside,
     /// A list's opening bracket.
@@ -41,7 +41,7 @@ impl<R: BufRead> Items<R> {
             longest,
             are_listed: false,
             field: None,
-            place: Place::Start,
+            place: LastRead::Start,
             number: 0,
             offset: 0,
             may_wait: false,
@@ -75,36 +75,36 @@ impl<R: BufRead> Items<R> {
     fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
         let broken = |what: &str| Err(ErrorKind::Parse(what.to_owned()).into());
         loop {
-            if self.place == Place::Outside
+            if self.place == LastRead::Outside
                 && let Some(field) = self.field.take()
             {
                 read_rest(&mut self.reader, &field, self.longest)?;
             }
             let byte = self.peek()?;
-            if self.place == Place::Start && byte == Some(0xef) {
+            if self.place == LastRead::Start && byte == Some(0xef) {
                 self.skip_byte_order_mark()?;
                 continue;
             }
             match (byte, self.place) {
-                (None, Place::Start | Place::Outside) => return Ok(None),
+                (None, LastRead::Start | LastRead::Outside) => return Ok(None),
                 (None, _) => return broken("the file ends within the list"),
                 (Some(byte), _) if byte.is_ascii_whitespace() => self.take(1),
-                (Some(b','), Place::Start | Place::Outside) if !self.are_listed => {
+                (Some(b','), LastRead::Start | LastRead::Outside) if !self.are_listed => {
                     let what = "there is a comma before it, but no list around it";
                     return Err(ErrorKind::Parse(what.to_owned())
                         .with_way_out("separate the objects by line ends alone, or put [ ] around all of them"));
                 }
-                (Some(_), Place::Start | Place::Outside) if !self.are_listed => break,
-                (Some(b'['), Place::Start | Place::Outside) => self.go(Place::Opened),
-                (Some(b'{'), Place::Outside) => break,
-                (Some(_), Place::Start | Place::Outside) => {
+                (Some(_), LastRead::Start | LastRead::Outside) if !self.are_listed => break,
+                (Some(b'['), LastRead::Start | LastRead::Outside) => self.go(LastRead::Opened),
+                (Some(b'{'), LastRead::Outside) => break,
+                (Some(_), LastRead::Start | LastRead::Outside) => {
                     return broken("something other than a list or an object follows a list of records");
                 }
-                (Some(b']'), Place::Opened | Place::AfterItem) => self.go(Place::Outside),
-                (Some(b','), Place::AfterItem) => self.go(Place::Comma),
-                (Some(_), Place::AfterItem) => return broken("a comma is missing before it"),
+                (Some(b']'), LastRead::Opened | LastRead::AfterItem) => self.go(LastRead::Outside),
+                (Some(b','), LastRead::AfterItem) => self.go(LastRead::Comma),
+                (Some(_), LastRead::AfterItem) => return broken("a comma is missing before it"),
                 (Some(b',' | b']'), _) => return broken("there is nothing between a comma and the next"),
-                (Some(_), Place::Opened | Place::Comma) => break,
+                (Some(_), LastRead::Opened | LastRead::Comma) => break,
             }
         }
         self.value(bytes).map(Some)
@@ -146,8 +146,8 @@ impl<R: BufRead> Items<R> {
         }
         self.number += 1;
         self.place = match self.place {
-            Place::Opened | Place::AfterItem | Place::Comma => Place::AfterItem,
-            Place::Start | Place::Outside => Place::Outside,
+            LastRead::Opened | LastRead::AfterItem | LastRead::Comma => LastRead::AfterItem,
+            LastRead::Start | LastRead::Outside => LastRead::Outside,
         };
         Ok(Line { unit: "item", number: self.number, offset, length, is_too_long, wrong })
     }
@@ -156,7 +156,7 @@ impl<R: BufRead> Items<R> {
         Ok(fill(&mut self.reader)?.first().copied())
     }
 
-    fn go(&mut self, place: Place) {
+    fn go(&mut self, place: LastRead) {
         self.place = place;
         self.take(1);
     }
@@ -167,7 +167,7 @@ impl<R: BufRead> Items<R> {
     }
 
     fn skip_byte_order_mark(&mut self) -> Result<()> {
-        self.place = Place::Outside;
+        self.place = LastRead::Outside;
         for byte in BOM {
             if self.peek()?.as_ref() != Some(byte) {
                 return Err(ErrorKind::NotUtf8(0).into());

@@ -24,7 +24,7 @@ pub enum Holds {
 
 /// The layout of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum FileLayout {
     Lines,
     /// Values one after the other, each over several lines, or several on a line.
     Values,
@@ -35,22 +35,27 @@ pub(super) enum Layout {
 }
 
 /// Detects the layout of a file. What it reads is in `head`: at most the first value of a line.
-pub(super) fn layout<R: BufRead>(reader: &mut R, head: &mut Vec<u8>, holds: Holds, longest: usize) -> Result<Layout> {
+pub(super) fn layout<R: BufRead>(
+    reader: &mut R,
+    head: &mut Vec<u8>,
+    holds: Holds,
+    longest: usize,
+) -> Result<FileLayout> {
     let mut ahead = Ahead { reader, head, longest };
-    let Some(start) = ahead.skip_space(0)? else { return Ok(Layout::Lines) };
+    let Some(start) = ahead.skip_space(0)? else { return Ok(FileLayout::Lines) };
     match ahead.head[start] {
         b'{' => {
             let is_line = ahead.is_one_line(start)? && !ahead.is_joined(start)?;
-            Ok(if is_line { Layout::Lines } else { Layout::Values })
+            Ok(if is_line { FileLayout::Lines } else { FileLayout::Values })
         }
         b'[' => {
-            let Some(first) = ahead.skip_space(start + 1)? else { return Ok(Layout::Lines) };
+            let Some(first) = ahead.skip_space(start + 1)? else { return Ok(FileLayout::Lines) };
             let mut scan = Scan::default();
             let Some(end) = ahead.end(first, &mut scan, false)? else {
                 // The file breaks off within its first record.
                 let is_alone = ahead.head[start..first].contains(&b'\n');
                 let is_broken_list = is_alone && ahead.head[first] == b'{' && !ahead.is_one_line(start)?;
-                return Ok(if is_broken_list { Layout::Items } else { Layout::Lines });
+                return Ok(if is_broken_list { FileLayout::Items } else { FileLayout::Lines });
             };
             let first = &ahead.head[first..end];
             let is_record = match (holds, first.first()) {
@@ -60,16 +65,16 @@ pub(super) fn layout<R: BufRead>(reader: &mut R, head: &mut Vec<u8>, holds: Hold
             };
             let is_string = first.first() == Some(&b'"');
             if is_record {
-                Ok(Layout::Items)
+                Ok(FileLayout::Items)
             } else if ahead.is_one_line(start)? {
-                Ok(Layout::Lines)
+                Ok(FileLayout::Lines)
             } else if is_string {
-                Ok(Layout::Strings)
+                Ok(FileLayout::Strings)
             } else {
-                Ok(Layout::Values)
+                Ok(FileLayout::Values)
             }
         }
-        _ => Ok(Layout::Lines),
+        _ => Ok(FileLayout::Lines),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Cursor, Read};
 
 use crate::dataset::source::field::find_list;
-use crate::dataset::source::layout::{Holds, Layout, layout};
+use crate::dataset::source::layout::{FileLayout, Holds, layout};
 use crate::dataset::source::{FileRecord, Items, Lines, RecordSource, SideBySide, Table};
 use crate::error::{ErrorKind, Result};
 
@@ -91,12 +91,12 @@ impl<R: BufRead> Records<R> {
             return Ok(State::Items(Items::of_field(list, self.longest, field.clone(), offset)));
         }
         let layout = match self.holds {
-            Holds::Lines => Layout::Lines,
+            Holds::Lines => FileLayout::Lines,
             holds => layout(&mut reader, &mut head, holds, self.longest)?,
         };
         let whole = Cursor::new(head).chain(reader);
         Ok(match layout {
-            Layout::Lines => {
+            FileLayout::Lines => {
                 let lines = Lines::new(whole, self.unit, self.longest);
                 if self.holds == Holds::Lines {
                     State::Lines(lines)
@@ -104,9 +104,9 @@ impl<R: BufRead> Records<R> {
                     State::Objects(Box::new(SideBySide::new(lines)))
                 }
             }
-            Layout::Values => State::Items(Items::values(whole, self.longest)),
-            Layout::Items => State::Items(Items::of_lists(whole, self.longest)),
-            Layout::Strings => {
+            FileLayout::Values => State::Items(Items::values(whole, self.longest)),
+            FileLayout::Items => State::Items(Items::of_lists(whole, self.longest)),
+            FileLayout::Strings => {
                 let what = "a list that begins with a string may be many prompts or one prompt list; write each prompt on a line of its own, or the list on one line";
                 return Err(ErrorKind::Parse(what.into()).into());
             }

@@ -13,7 +13,7 @@ use crate::error::{At, Error, Result};
 /// Messages with fields. The answer is never masked in them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageTemplate {
-    items: Vec<Entry>,
+    items: Vec<MessageItem>,
     /// Whether fields are filled.
     pub format_variables: bool,
     /// The string that marks the place of the examples' messages.
@@ -25,7 +25,7 @@ pub struct MessageTemplate {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Entry {
+enum MessageItem {
     Message(ChatMessage),
     /// The messages that a column lists.
     Expand(String),
@@ -68,15 +68,15 @@ impl MessageTemplate {
             match item {
                 item if self.is_place(item) => places.push(messages.len()),
                 // A string that is not a token is left out, as in the reference.
-                Entry::Text(_) => {}
-                Entry::Expand(column) => {
+                MessageItem::Text(_) => {}
+                MessageItem::Expand(column) => {
                     if let Some(Value::List(list)) = row.get(column) {
                         for (i, value) in list.iter().enumerate() {
                             messages.push(message(value).at(format_args!("column {column:?}[{i}]"))?);
                         }
                     }
                 }
-                Entry::Message(message) => {
+                MessageItem::Message(message) => {
                     let content = match self.format_variables {
                         true => message.content.clone().map_texts(|text, medium| filler.fill_part(text, medium))?,
                         false => message.content.clone(),
@@ -97,8 +97,8 @@ impl MessageTemplate {
     }
 
     /// Whether the examples go here.
-    fn is_place(&self, item: &Entry) -> bool {
-        matches!(item, Entry::Text(text) if *text == self.ice_token)
+    fn is_place(&self, item: &MessageItem) -> bool {
+        matches!(item, MessageItem::Text(text) if *text == self.ice_token)
     }
 }
 
@@ -135,13 +135,13 @@ impl RowTemplate for MessageTemplate {
     fn messages_before_examples(&self, row: &Row) -> Result<Option<usize>> {
         let mut parts = self.items.split(|item| self.is_place(item));
         let (Some(before), Some(_), None) = (parts.next(), parts.next(), parts.next()) else { return Ok(None) };
-        let messages = |item: &Entry| match item {
-            Entry::Message(_) => 1,
-            Entry::Expand(column) => match row.get(column) {
+        let messages = |item: &MessageItem| match item {
+            MessageItem::Message(_) => 1,
+            MessageItem::Expand(column) => match row.get(column) {
                 Some(Value::List(list)) => list.len(),
                 _ => 0,
             },
-            Entry::Text(_) => 0,
+            MessageItem::Text(_) => 0,
         };
         Ok(Some(before.iter().map(messages).sum()))
     }
@@ -155,11 +155,11 @@ impl RowTemplate for MessageTemplate {
     }
 
     fn expanded(&self) -> Vec<TemplateField> {
-        let field = |(i, item): (usize, &Entry)| match item {
-            Entry::Expand(column) => {
+        let field = |(i, item): (usize, &MessageItem)| match item {
+            MessageItem::Expand(column) => {
                 Some(TemplateField { place: format!("messages[{i}].expand_column").into(), column: column.clone() })
             }
-            Entry::Message(_) | Entry::Text(_) => None,
+            MessageItem::Message(_) | MessageItem::Text(_) => None,
         };
         self.items.iter().enumerate().filter_map(field).collect()
     }
@@ -167,7 +167,7 @@ impl RowTemplate for MessageTemplate {
     fn texts(&self) -> Vec<TemplateText> {
         let mut texts = Vec::new();
         for (i, item) in self.items.iter().enumerate() {
-            if let Entry::Message(message) = item
+            if let MessageItem::Message(message) = item
                 && self.format_variables
             {
                 let text = |text| TemplateText::new(format!("messages[{i}].content"), text);
@@ -195,16 +195,16 @@ pub(super) fn read(messages: &[Value], keys: &mut TemplateKeys) -> Result<Box<dy
     Ok(read.into())
 }
 
-fn entry(value: &Value) -> Result<Entry> {
+fn entry(value: &Value) -> Result<MessageItem> {
     if let Value::Text(text) = value {
-        return Ok(Entry::Text(text.clone()));
+        return Ok(MessageItem::Text(text.clone()));
     }
     if let Some(Value::Text(column)) = value.get("expand_column") {
-        return Ok(Entry::Expand(column.clone()));
+        return Ok(MessageItem::Expand(column.clone()));
     }
     let message = message_or(value, dataset_error)?;
     match message.role.as_str() {
-        "system" | "user" | "assistant" => Ok(Entry::Message(message)),
+        "system" | "user" | "assistant" => Ok(MessageItem::Message(message)),
         role => Err(dataset_error(&format!("role {role:?} is not system, user or assistant"))),
     }
 }

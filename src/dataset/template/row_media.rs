@@ -9,6 +9,10 @@ use crate::conversation::{
 use crate::dataset::row_error;
 use crate::dataset::rows::Row;
 use crate::error::Result;
+use crate::wording::shortened;
+
+/// The most characters of a value that an error shows.
+const LONGEST: usize = 200;
 
 /// Gives the parts of a row's messages that have no source those in its columns `images`, `videos` and `audios`, or in
 /// `image`, `video` and `audio`. Rows may have such columns for other purposes, and a text may speak of `<image>`: marks in
@@ -44,7 +48,11 @@ fn of_parts(row: &Row, kind: MediaKind) -> Result<(&'static str, Vec<Json>)> {
             Err(row_error(&what).with_way_out("list all sources in one of them"))
         }
         Some(other) => {
-            let what = format!("column {:?} must list paths or URLs, and is no list: {other}", kind.list_key());
+            let what = format!(
+                "column {:?} must list paths or URLs, and is no list: {}",
+                kind.list_key(),
+                shortened(other.to_string(), LONGEST)
+            );
             Err(row_error(&what))
         }
     }
