@@ -27,6 +27,7 @@ mod prompt_list;
 mod response_items;
 mod said_beside;
 mod server_messages;
+mod size;
 mod white_space;
 
 use compact_str::CompactString;
@@ -205,29 +206,6 @@ impl Conversation {
     /// Whether it has an image, audio or video.
     pub fn has_media(&self) -> bool {
         self.media().next().is_some()
-    }
-
-    /// How many bytes its texts and its messages take together: many empty messages take memory, too.
-    pub(crate) fn bytes(&self) -> usize {
-        let (messages, size) = match self {
-            Self::Text(text) => return text.len(),
-            Self::List(items) => (items.len(), size_of::<Item>()),
-            Self::Messages(_) | Self::Chat(_) => (self.messages().unwrap_or_default().len(), size_of::<ChatMessage>()),
-        };
-        let part = |part: &ContentPart| size_of::<ContentPart>() + part.text_bytes();
-        let bytes = |message: usize| match self.content_at(message) {
-            Some(ContentRef::Text(text)) => size + text.len(),
-            Some(ContentRef::Parts(parts)) => size + parts.iter().map(part).sum::<usize>(),
-            None => size,
-        };
-        let strings = match self {
-            Self::List(items) => {
-                items.iter().map(|item| if let Item::Text(text) = item { text.len() } else { 0 }).sum()
-            }
-            _ => 0,
-        };
-        let others: usize = self.others().map(|(_, others)| others::bytes_of(others)).sum();
-        strings + others + (0..messages).map(bytes).sum::<usize>()
     }
 
     /// The image, audio or video at these positions.

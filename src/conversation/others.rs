@@ -179,22 +179,6 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// How many bytes the other keys of a message take, or nearly.
-pub(super) fn bytes_of(others: &Others) -> usize {
-    let bytes = |(key, value): (&String, &Value)| size_of::<String>() + key.len() + bytes_of_value(value);
-    others.iter().map(bytes).sum()
-}
-
-fn bytes_of_value(value: &Value) -> usize {
-    let inner = match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(bytes_of_value).sum(),
-        Value::Object(entries) => bytes_of(entries),
-    };
-    size_of::<Value>() + inner
-}
-
 /// Whether it is a known key of messages.
 fn is_known(key: &str) -> bool {
     HARMLESS.contains(&key) || SAID.iter().any(|(said, _)| *said == key)
