@@ -43,8 +43,9 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
         None => list(&mut out)?,
         Some(name) => {
             let builtin = Model::find_builtin(name);
-            if builtin.is_err() {
-                refuse_path(name, "`metatok models` lists the built-in ones")?;
+            let refuse_path = || refuse_path(name, "`metatok models` lists the built-in ones");
+            if builtin.is_err() && Path::new(name).is_file() {
+                refuse_path()?;
             }
             let model = match (builtin, ConversationTemplate::load(name)) {
                 (Ok(model), _) => model,
@@ -53,7 +54,10 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
                     return output::to_stdout(out);
                 }
                 (Err(_), Ok(template)) => return output::to_stdout(to_toml(&template)?),
-                (Err(error), Err(_)) => return Err(error),
+                (Err(error), Err(_)) => {
+                    refuse_path()?;
+                    return Err(error);
+                }
             };
             match Model::builtin_file(&model.name) {
                 Some(file) if !args.json => out.extend_from_slice(file.as_bytes()),

@@ -72,6 +72,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         RunOutcome::Complete if totals.lines == 0 => Err(nothing_in(&names, dataset.is_some())),
         RunOutcome::Complete => complete(front, answers, &totals, dataset.as_deref(), args.quiet),
         RunOutcome::StoppedAt(error) => Ok(front.stopped_at(&error, &answers)),
+        // Whoever reads the answers has enough of them.
+        RunOutcome::Cut => Ok(ExitCode::SUCCESS),
         // No other end is a success either.
         RunOutcome::Interrupted | _ => Ok(front.interrupted(&answers)),
     }

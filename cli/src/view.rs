@@ -86,7 +86,8 @@ fn selected(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) 
     if let Some(dataset) = dataset {
         inputs = dataset.through_arrow(inputs)?;
     }
-    let picking = dataset.map(PreparedDataset::dataset).filter(|dataset| dataset.picks_rows());
+    // Which rows are asked is only known when all are read.
+    let picking = dataset.map(PreparedDataset::dataset).filter(|dataset| dataset.test_range.is_some());
     let (mut of, mut found, mut is_last) = (0, Vec::new(), setup::limit(args.input.limit));
     each_record(inputs, setup::holds(dataset), longest, |place, record| {
         of += 1;
@@ -106,6 +107,12 @@ fn selected(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) 
         (None, Some(dataset)) => dataset.picked_rows(of)?.next().map_or(0, |pick| pick.row),
         (None, None) => 0,
     };
+    if let (Some(dataset), Some(limit)) = (picking, args.input.limit)
+        && !dataset.picked_rows(of)?.take(limit).any(|pick| pick.row == wanted)
+    {
+        let message = format!("prompt {wanted} is not one of the first {limit} that are asked");
+        return Err(Error::from(ErrorKind::Usage(message)).at("--limit"));
+    }
     match found.into_iter().find(|(number, ..)| *number == wanted) {
         Some((number, place, json)) => Ok(Selected { place, json: json?, number, of }),
         None => {
@@ -125,7 +132,8 @@ fn of_row(
     builder: &PromptBuilder,
 ) -> Result<ChosenPrompt> {
     let answers = earlier_answers::read(&args.answers, &args.input, Some(dataset))?;
-    let choice = PromptChoice { row, rows, label: args.label.as_deref(), turn: args.turn, answers: answers.as_ref() };
+    let (rows, label) = (Some(rows), args.label.as_deref());
+    let choice = PromptChoice { row, rows, label, turn: args.turn, answers: answers.as_ref() };
     let chosen = dataset.choose_prompt(builder, line.into(), &choice)?;
     for warning in &chosen.warnings {
         say!("warning: {}", warning.in_flags());

@@ -25,7 +25,7 @@ pub struct ClientOptions {
     pub retries: u32,
     /// After this many failures without an answer in between, no more requests are sent.
     pub max_consecutive_errors: u32,
-    /// Headers of each request. They are not shown in messages, but for short values whose names do not sound secret.
+    /// Headers of each request. Values of at least 4 characters are never shown.
     pub headers: Vec<(String, String)>,
     /// Whether to keep the server's events with each answer.
     pub keep_raw: bool,

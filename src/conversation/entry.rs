@@ -185,8 +185,8 @@ impl Keys {
             Some(pos) => return Err(E::unknown_variant(pos, &["begin", "end"])),
             None => return Err(E::missing_field("pos")),
         };
-        let of_messages = ["prompt", "prompt_mm", "content", "begin", "end"];
-        if let Some(key) = self.named().find(|key| of_messages.contains(key)) {
+        let affix = self.named().find(|key| matches!(*key, "begin" | "end"));
+        if let Some(key) = self.text_key().or(affix) {
             return Err(E::custom(format_args!(
                 "a section marker cannot have {key:?} (put it in a message of its own, or remove \"section\" if this is a message)"
             )));
@@ -211,6 +211,16 @@ impl Keys {
             ("generate", generate.is_some()),
         ];
         named.into_iter().filter_map(|(key, is_set)| is_set.then_some(key))
+    }
+
+    /// A key of a message that has a text.
+    fn text_key(&self) -> Option<&'static str> {
+        let has_text = [
+            ("prompt", self.prompt.as_ref().is_some_and(|text| text.as_ref().is_some_and(|text| !text.is_empty()))),
+            ("prompt_mm", self.parts.as_ref().is_some_and(|parts| !parts.is_empty())),
+            ("content", self.content.as_ref().is_some_and(|content| content.as_ref().is_some_and(|c| !c.is_empty()))),
+        ];
+        has_text.into_iter().find_map(|(key, has_text)| has_text.then_some(key))
     }
 
     /// An OpenAI-style message.
@@ -257,7 +267,7 @@ impl Keys {
 
     /// A turn of `from` and `value`, as in ShareGPT.
     fn sharegpt<E: de::Error>(mut self) -> std::result::Result<Resolved, E> {
-        if let Some(key) = self.named().next() {
+        if let Some(key) = self.text_key() {
             return Err(E::custom(format_args!(
                 "a turn of \"from\" and \"value\" cannot also have {key:?} (remove one of the two forms)"
             )));

@@ -3,21 +3,25 @@
 use serde_json::Value;
 
 use crate::conversation::json_object::Others;
-use crate::conversation::{ChatMessage, ContentPart, ContentRef, Conversation, Item};
+use crate::conversation::{ContentPart, ContentRef, Conversation, Item};
+
+/// What a message counts beside its text, less than it takes: a dialogue of a thousand short turns, each of which has all turns
+/// before it, stays below the usual limit.
+const MESSAGE: usize = 16;
 
 impl Conversation {
-    /// How many bytes its texts and its messages take together: many empty messages take memory, too.
+    /// How many bytes its texts have, with something for each message: many empty messages take memory, too.
     pub(crate) fn bytes(&self) -> usize {
-        let (messages, size) = match self {
+        let messages = match self {
             Self::Text(text) => return text.len(),
-            Self::List(items) => (items.len(), size_of::<Item>()),
-            Self::Messages(_) | Self::Chat(_) => (self.messages().unwrap_or_default().len(), size_of::<ChatMessage>()),
+            Self::List(items) => items.len(),
+            Self::Messages(_) | Self::Chat(_) => self.messages().unwrap_or_default().len(),
         };
         let part = |part: &ContentPart| size_of::<ContentPart>() + part.text_bytes();
         let bytes = |message: usize| match self.content_at(message) {
-            Some(ContentRef::Text(text)) => size + text.len(),
-            Some(ContentRef::Parts(parts)) => size + parts.iter().map(part).sum::<usize>(),
-            None => size,
+            Some(ContentRef::Text(text)) => MESSAGE + text.len(),
+            Some(ContentRef::Parts(parts)) => MESSAGE + parts.iter().map(part).sum::<usize>(),
+            None => MESSAGE,
         };
         let strings = match self {
             Self::List(items) => {

@@ -88,8 +88,8 @@ pub(crate) fn batches(
                 match examples {
                     Ok(examples) => batch.examples.push(examples),
                     Err(error) => {
+                        batch.error = Some(batch.place(&batch.lines[i]).of_error(error));
                         batch.lines.truncate(i);
-                        batch.error = Some(error);
                         break;
                     }
                 }

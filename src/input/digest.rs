@@ -21,16 +21,23 @@ pub fn digest_of_file(path: &Path) -> Result<String> {
     Ok(hex(hash))
 }
 
-/// The name of an input that is read, and a hash of its bytes; of a pipe or a device, which can be read only once, the word
-/// `stream` in its place.
+/// The name of an input that is read, and a hash of its bytes; of a pipe, a device or `-`, standard input, which can be read
+/// only once, the word `stream` in its place.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] with the input's name, if it cannot be read; for a file of the Hub also the Hub's errors, such as
 /// [`ErrorKind::HubMissing`].
 pub fn digest_of_input(path: &Path) -> Result<String> {
+    if is_stdin(path) {
+        return Ok("- stream".into());
+    }
     let (name, local) = (path.display(), local(path).at(path.display())?);
     let digest = if local.metadata().at(path.display())?.is_file() { digest_of_file(&local)? } else { "stream".into() };
     Ok(format!("{name} {digest}"))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// Checks that inputs can be read again, as a resumed run does; `-` is standard input.
@@ -38,7 +45,6 @@ pub fn digest_of_input(path: &Path) -> Result<String> {
 /// # Errors
 /// [`ErrorKind::Usage`] names one that can be read only once.
 pub fn check_readable_again(paths: &[PathBuf]) -> Result<()> {
-    let is_stdin = |path: &Path| path == Path::new("-");
     let is_stream = |path: &Path| path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     let Some(path) = paths.iter().find(|path| is_stdin(path) || is_stream(path)) else { return Ok(()) };
     let name = if is_stdin(path) { "standard input".into() } else { path.display().to_string() };
@@ -49,6 +55,11 @@ pub fn check_readable_again(paths: &[PathBuf]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn standard_input_is_a_stream() {
+        assert_eq!(digest_of_input(Path::new("-")).expect("it is not looked for"), "- stream");
+    }
 
     #[test]
     fn a_missing_input_is_an_error() {

@@ -17,9 +17,8 @@ use crate::view::ViewTurn;
 pub struct PromptChoice<'a> {
     /// The number of the row, from 0: its examples may depend on the rows before it.
     pub row: usize,
-    /// How many rows the input has. It matters only if the dataset picks among them
-    /// ([`Dataset::picks_rows`](crate::Dataset::picks_rows)).
-    pub rows: usize,
+    /// How many rows the input has. Only needed if the dataset has a `test_range`, which chooses among all rows.
+    pub rows: Option<usize>,
     /// The label of the prompt.
     pub label: Option<&'a str>,
     /// The turn of the dialogue.
@@ -85,7 +84,9 @@ impl PreparedDataset {
     /// The rows that are asked, in order: without an end where the dataset does not pick among them.
     fn picks(&self, choice: &PromptChoice<'_>) -> Result<Picks> {
         match self.dataset.picks_rows() {
-            true => self.dataset.picked_rows(choice.rows),
+            // A row is asked for the first time before any row after it.
+            true if self.dataset.test_range.is_none() => self.dataset.picked_rows(choice.row + 1),
+            true => self.dataset.picked_rows(choice.rows.ok_or_else(rows_unknown)?),
             false => Ok(Box::new((0..).map(PickedRow::once))),
         }
     }
@@ -156,6 +157,11 @@ impl PreparedDataset {
 
 fn tokens(builder: &PromptBuilder) -> impl FnMut(&Conversation) -> Result<usize> {
     |prompt| Ok(builder.build(prompt)?.input_ids.len())
+}
+
+fn rows_unknown() -> Error {
+    let what = "test_range chooses among all rows, and PromptChoice::rows does not say how many they are";
+    ErrorKind::Usage(what.into()).into()
 }
 
 fn no_answer_to(turn: usize) -> Error {

@@ -13,6 +13,8 @@ use crate::fingerprint::Fingerprint;
 use crate::input::digest_of_file;
 use crate::prepared::PreparedDataset;
 use crate::run::RunOptions;
+#[cfg(feature = "http")]
+use crate::truncate::Truncation;
 
 /// What answers a run. An engine need not be loaded yet.
 #[derive(Debug, Clone)]
@@ -132,7 +134,8 @@ impl AnsweredBy<'_> {
                     .with("params", serde_json::Value::Object(options.request.params.clone()))
                     .with("keep_raw", client.keeps_raw());
                 // What is left of a prompt that is too long depends on it.
-                if options.max_seq_len.is_none()
+                if options.truncation != Truncation::Refuse
+                    && options.max_seq_len.is_none()
                     && let Some(max_model_len) = served.max_model_len
                 {
                     fingerprint = fingerprint.with("max_model_len", max_model_len);

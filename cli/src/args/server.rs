@@ -33,7 +33,7 @@ pub(crate) struct ServerArgs {
 
     /// Send this header, as NAME: VALUE
     ///
-    /// metatok never shows or writes its value, even if the server repeats it in a message.
+    /// metatok never shows or writes a value of at least 4 characters, even if the server repeats it in a message.
     #[arg(long, value_name = "HEADER", requires = "url", hide_short_help = true)]
     pub(crate) header: Vec<String>,
 

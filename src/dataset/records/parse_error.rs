@@ -75,6 +75,10 @@ pub(super) fn variables_would_be_lost(key: &'static str, reads_for: ReadsFor) ->
         _ => "they are variables of a chat template, but none is used",
     };
     let put = if key == "documents" { "put them in a message, " } else { "" };
+    if reads_for == ReadsFor::Server {
+        return ErrorKind::WouldBeLost { key, why }
+            .with_way_out(format!("{put}or remove the key").trim_start_matches("or ").to_owned());
+    }
     ErrorKind::WouldBeLost { key, why }.with_way_out(way_out![
         format!("{put}remove the key, or use the chat template of "),
         Setting::TOKENIZER,

@@ -159,10 +159,10 @@ impl DerivedColumn {
             text = text.trim_matches(is_space).to_owned();
         }
         for (Pattern(pattern), with) in &self.replace {
-            room.replaced(text.len(), pattern.find_iter(&text).count(), 0, with.len())?;
-            let before = text.len();
+            // The text itself was counted where it comes from.
+            let (count, found) = pattern.find_iter(&text).fold((0_usize, 0), |(n, len), one| (n + 1, len + one.len()));
+            room.grow(text.len(), count.saturating_mul(with.len()).saturating_add(text.len() - found))?;
             text = pattern.replace_all(&text, NoExpand(with)).into_owned();
-            room.take(text.len().saturating_sub(before))?;
         }
         Ok(Value::Text(text))
     }

@@ -167,29 +167,35 @@ impl<R: BufRead> Ahead<'_, R> {
     }
 }
 
+/// An OpenAI-style message, whatever other keys it has.
+const MESSAGE: [&[&str]; 1] = [&["role", "content"]];
+
 /// What makes an object a part of a conversation: a message, which may have its role alone, a marker of a prompt list, or a
 /// turn of ShareGPT.
 const PARTS: [&[&str]; 3] = [&["role"], &["section", "pos"], &["from", "value"]];
 
-/// What makes it a whole one, even if there is a column with a name like that: the keys by which its format is found
-/// (`records/input_format.rs`), unless a message may have them, too.
-const WHOLES: [&[&str]; 18] = [
+/// What makes it a whole one, even if there is a column with a name like that.
+const WHOLES: [&[&str]; 9] = [
     &["text"],
     &["messages"],
     &["conversations"],
     &["conversation"],
-    &["body", "custom_id"],
-    &["body", "method"],
-    &["body", "url"],
-    &["input", "instructions"],
     &["instruction", "input"],
     &["instruction", "output"],
     &["prompt", "completion"],
     &["prompt", "response"],
+    &["chosen", "rejected"],
+];
+
+/// The same of what is no message: the other keys by which formats are found (`records/input_format.rs`).
+const OTHER_WHOLES: [&[&str]; 9] = [
+    &["body", "custom_id"],
+    &["body", "method"],
+    &["body", "url"],
+    &["input", "instructions"],
     &["query", "response"],
     &["query", "history"],
     &["question", "response"],
-    &["chosen", "rejected"],
     &["chosen_messages", "rejected_messages"],
     &["preferred_output", "non_preferred_output"],
 ];
@@ -198,5 +204,6 @@ const WHOLES: [&[&str]; 18] = [
 fn is_part(object: &[u8]) -> bool {
     let Ok(keys) = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(object) else { return false };
     let has = |all: &&[&str]| all.iter().all(|key| keys.contains_key(*key));
-    PARTS.iter().any(has) && !WHOLES.iter().any(has)
+    let is_other = || !MESSAGE.iter().any(has) && OTHER_WHOLES.iter().any(has);
+    PARTS.iter().any(has) && !WHOLES.iter().any(has) && !is_other()
 }

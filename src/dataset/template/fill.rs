@@ -49,6 +49,14 @@ impl Room {
         Ok(())
     }
 
+    /// Takes what a text of `before` bytes grows by. All of it may have as many as there are at most.
+    pub(crate) fn grow(&self, before: usize, after: usize) -> Result<()> {
+        if after > self.most {
+            return Err(ErrorKind::RowTooLong(self.most).into());
+        }
+        self.take(after.saturating_sub(before))
+    }
+
     /// The same for what is one of several: `what` names them all.
     pub(crate) fn take_of(&self, bytes: usize, what: &str) -> Result<()> {
         let too_long = |_| {

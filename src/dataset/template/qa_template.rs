@@ -10,7 +10,7 @@ use crate::dataset::prompter::InferencerKind;
 use crate::dataset::rows::{Fields, Row, Value};
 use crate::dataset::template::qa_turn::{QaMessage, begun, text, touch};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
-use crate::dataset::template::template_kind::TemplateKind;
+use crate::dataset::template::template_kind::{TemplateKeys, TemplateKind};
 use crate::dataset::template::{
     Filler, Layout, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields,
 };
@@ -255,8 +255,13 @@ impl RowTemplate for QaTemplate {
     }
 }
 
-pub(super) const KIND: TemplateKind =
-    TemplateKind { class: "QaTemplate", keys: &[], read: |template, _| Ok(QaTemplate::new(template)?.into()) };
+pub(super) const KIND: TemplateKind = TemplateKind { class: "QaTemplate", keys: &[], read };
+
+fn read(template: &Value, keys: &mut TemplateKeys) -> Result<Box<dyn RowTemplate>> {
+    // It fills in one pass anyway.
+    keys.substitution.take_if(|how| *how == Substitution::SinglePass);
+    Ok(QaTemplate::new(template)?.into())
+}
 
 fn space() -> String {
     " ".into()

@@ -58,7 +58,7 @@ impl TemplateFile {
         };
         match self.keys.left() {
             None => Ok(template),
-            Some(key) => Err(dataset_error(&format!("{key} has no effect on a template of {of}; remove it"))),
+            Some(key) => Err(dataset_error(&format!("{key} has no effect with {of}; remove it"))),
         }
     }
 }
