@@ -14,13 +14,14 @@ use crate::tokenizer::{AddedToken, Cut, Run, Scratch, TokenId, Tokenizer};
 /// Represents content: a private-use character, which merges with nothing.
 const ANY_CONTENT: &str = "\u{10FFFD}";
 
-/// Reserved tokens of a run with their bytes in the run.
+/// Reserved tokens of a run with their bytes in the run, in order.
 #[derive(Default)]
 pub(super) struct OwnTokens(Vec<(TokenId, Range<usize>)>);
 
 impl OwnTokens {
     pub(super) fn contains(&self, id: TokenId, bytes: &Range<usize>) -> bool {
-        self.0.iter().any(|(own, at)| *own == id && at == bytes)
+        let found = self.0.binary_search_by_key(&bytes.start, |(_, at)| at.start);
+        found.is_ok_and(|at| (self.0[at].0, &self.0[at].1) == (id, bytes))
     }
 
     /// How many bytes of the run each one has.

@@ -43,9 +43,11 @@ fn joined<'a>(group: &[Segment<'a>]) -> Cow<'a, str> {
 
 /// Appends the pieces of adjacent texts after cutting. A token belongs to the text with its last byte.
 pub(super) fn cut_texts<'a>(texts: &[(&'a str, Part)], cuts: &[Cut], segments: &mut Vec<Segment<'a>>) {
+    // The text in which the cut before ended, and where that begins.
+    let (mut first, mut first_start) = (0, 0);
     for Cut { token, bytes } in cuts {
-        let mut start = 0;
-        for &(text, part) in texts {
+        let mut start = first_start;
+        for (i, &(text, part)) in texts.iter().enumerate().skip(first) {
             let piece = bytes.start.clamp(start, start + text.len())..bytes.end.clamp(start, start + text.len());
             match *token {
                 Some(id) if bytes.end == piece.end && !piece.is_empty() => {
@@ -55,6 +57,10 @@ pub(super) fn cut_texts<'a>(texts: &[(&'a str, Part)], cuts: &[Cut], segments: &
                     segments.push(Segment { atom: Atom::Text(&text[piece.start - start..piece.end - start]), part });
                 }
                 _ => {}
+            }
+            if start + text.len() >= bytes.end {
+                (first, first_start) = (i, start);
+                break;
             }
             start += text.len();
         }

@@ -73,7 +73,8 @@ impl<N: Dtype> Pack<N> {
     /// Each prompt is put, the longest first, into the first row that has room for it.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] names a prompt that is longer than a row, and rows that are too long to be counted or for memory.
+    /// [`ErrorKind::Usage`] names a prompt that is longer than a row, and rows that are too long to be counted;
+    /// [`ErrorKind::OutOfMemory`] if there is not enough memory for them.
     pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], row_len: usize, pad_token_id: TokenId) -> Result<Self> {
         if u32::try_from(row_len).is_err() {
             return Err(

@@ -34,8 +34,8 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is no padding token, or
-    /// not enough memory.
+    /// The same as for [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is no padding token,
+    /// and [`ErrorKind::OutOfMemory`] if there is not enough memory.
     pub fn build_batch(&self, conversations: &[Conversation]) -> Result<Batch> {
         let padding = self.padding()?;
         let mut session = self.session();

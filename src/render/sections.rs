@@ -41,9 +41,10 @@ pub(super) fn close(
         return Ok(None);
     }
     match open.pop() {
+        Some((section, _)) if section == marker.section && !is_round(section) => Ok(Some(section)),
         Some((section, start)) if section == marker.section => {
             let within = (start + 1..index).find_map(|at| match &items[at] {
-                Item::Marker(marker) if is_round(section) => Some((marker.section.name(), at)),
+                Item::Marker(marker) => Some((marker.section.name(), at)),
                 _ => None,
             });
             let Some((name, at)) = within else { return Ok(Some(section)) };

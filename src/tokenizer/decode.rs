@@ -7,7 +7,7 @@ impl Tokenizer {
     /// The text of ids, without the special tokens among them if `skip_special_tokens`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutsideVocabulary`] for an id that does not exist.
+    /// [`crate::ErrorKind::OutsideVocabulary`] for an id that is too high, [`crate::ErrorKind::UnusedTokenId`] for one in a gap.
     pub fn decode(&self, ids: &[TokenId], skip_special_tokens: bool) -> Result<String> {
         let kept = ids.iter().copied().filter(|id| !(skip_special_tokens && self.is_special(*id)));
         if self.backend.decode_ids(&[]).is_none() {

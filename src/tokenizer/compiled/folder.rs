@@ -41,7 +41,9 @@ fn find(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> O
         return Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty());
     }
     let set = |name| variable(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let caches = set("XDG_CACHE_HOME").or_else(|| set("LOCALAPPDATA")).or_else(|| Some(home?.join(".cache")))?;
+    let caches = set("XDG_CACHE_HOME")
+        .or_else(|| set("LOCALAPPDATA").filter(|_| cfg!(windows)))
+        .or_else(|| Some(home?.join(".cache")))?;
     Some(caches.join("metatok"))
 }
 
