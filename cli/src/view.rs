@@ -10,6 +10,7 @@ use crate::outputs::Outputs;
 use crate::say::{self, InFlags, say};
 use crate::source::{Source, names, nothing_in};
 use crate::{earlier_answers, flags, setup};
+use metatok::Dataset;
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::error::{At, Error, ErrorKind, Result, counted};
@@ -102,17 +103,7 @@ fn selected(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) 
             None => is_last(),
         })
     })?;
-    let wanted = match (args.prompt, picking) {
-        (Some(number), _) => number,
-        (None, Some(dataset)) => dataset.picked_rows(of)?.next().map_or(0, |pick| pick.row),
-        (None, None) => 0,
-    };
-    if let (Some(dataset), Some(limit)) = (picking, args.input.limit)
-        && !dataset.picked_rows(of)?.take(limit).any(|pick| pick.row == wanted)
-    {
-        let message = format!("prompt {wanted} is not one of the first {limit} that are asked");
-        return Err(Error::from(ErrorKind::Usage(message)).at("--limit"));
-    }
+    let wanted = picking.map_or(Ok(args.prompt.unwrap_or(0)), |dataset| picked(args, dataset, of))?;
     match found.into_iter().find(|(number, ..)| *number == wanted) {
         Some((number, place, json)) => Ok(Selected { place, json: json?, number, of }),
         None => {
@@ -120,6 +111,21 @@ fn selected(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) 
             let message = format!("there is no prompt {wanted}; prompts are counted from 0, and the last is {last}");
             Err(Error::from(ErrorKind::Usage(message))).at(names)
         }
+    }
+}
+
+/// The number of the row that is shown, of a dataset that picks among this many rows: by default the first that is picked.
+fn picked(args: &ViewArgs, dataset: &Dataset, rows: usize) -> Result<usize> {
+    let wanted = match args.prompt {
+        Some(number) => number,
+        None => dataset.picked_rows(rows)?.next().map_or(0, |pick| pick.row),
+    };
+    match args.input.limit {
+        Some(limit) if !dataset.picked_rows(rows)?.take(limit).any(|pick| pick.row == wanted) => {
+            let message = format!("prompt {wanted} is not one of the first {limit} that are asked");
+            Err(Error::from(ErrorKind::Usage(message)).at("--limit"))
+        }
+        _ => Ok(wanted),
     }
 }
 

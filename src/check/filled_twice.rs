@@ -20,10 +20,6 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for (place, ()) in &seen.named {
         findings.add(place, "text from one column contains a field that is filled in again", help);
     }
-    match seen.rest() {
-        0 => {}
-        1 => findings.add("rows", "1 more row is filled in twice", help),
-        rest => findings.add("rows", format!("{rest} more rows are filled in twice"), help),
-    }
+    findings.add_rest(seen.rest(), ["is filled in twice", "are filled in twice"], help);
     Ok(())
 }

@@ -47,4 +47,13 @@ impl Findings {
             self.found.push(finding);
         }
     }
+
+    /// Adds how many more rows have a problem than are listed: what one does, and what several do.
+    pub(crate) fn add_rest(&mut self, rest: usize, [one, several]: [&str; 2], help: impl Into<WayOut>) {
+        match rest {
+            0 => {}
+            1 => self.add("rows", format!("1 more row {one}"), help),
+            rest => self.add("rows", format!("{rest} more rows {several}"), help),
+        }
+    }
 }

@@ -20,10 +20,6 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for (place, what) in &seen.uneven.named {
         findings.add(place, what.as_str(), help);
     }
-    match seen.uneven.rest() {
-        0 => {}
-        1 => findings.add("rows", "1 more row loses turns", help),
-        rest => findings.add("rows", format!("{rest} more rows lose turns"), help),
-    }
+    findings.add_rest(seen.uneven.rest(), ["loses turns", "lose turns"], help);
     Ok(())
 }

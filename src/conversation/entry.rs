@@ -216,9 +216,9 @@ impl Keys {
     /// A key of a message that has a text.
     fn text_key(&self) -> Option<&'static str> {
         let has_text = [
-            ("prompt", self.prompt.as_ref().is_some_and(|text| text.as_ref().is_some_and(|text| !text.is_empty()))),
-            ("prompt_mm", self.parts.as_ref().is_some_and(|parts| !parts.is_empty())),
-            ("content", self.content.as_ref().is_some_and(|content| content.as_ref().is_some_and(|c| !c.is_empty()))),
+            ("prompt", matches!(&self.prompt, Some(Some(text)) if !text.is_empty())),
+            ("prompt_mm", matches!(&self.parts, Some(parts) if !parts.is_empty())),
+            ("content", matches!(&self.content, Some(Some(content)) if !content.is_empty())),
         ];
         has_text.into_iter().find_map(|(key, has_text)| has_text.then_some(key))
     }

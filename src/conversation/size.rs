@@ -1,4 +1,4 @@
-//! How much memory a conversation takes, for limits on what one row becomes.
+//! How much a conversation counts for the limit on what one row becomes.
 
 use serde_json::Value;
 

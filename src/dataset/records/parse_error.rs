@@ -74,17 +74,16 @@ pub(super) fn variables_would_be_lost(key: &'static str, reads_for: ReadsFor) ->
         (_, "documents") => "they are for a chat template, but none is used",
         _ => "they are variables of a chat template, but none is used",
     };
-    let put = if key == "documents" { "put them in a message, " } else { "" };
-    if reads_for == ReadsFor::Server {
-        return ErrorKind::WouldBeLost { key, why }
-            .with_way_out(format!("{put}or remove the key").trim_start_matches("or ").to_owned());
+    let lost = ErrorKind::WouldBeLost { key, why };
+    match (reads_for, key) {
+        (ReadsFor::Server, "documents") => lost.with_way_out("put them in a message, or remove the key"),
+        (ReadsFor::Server, _) => lost.with_way_out("remove the key"),
+        _ => {
+            let put = if key == "documents" { "put them in a message, " } else { "" };
+            let remove = format!("{put}remove the key, or use the chat template of ");
+            lost.with_way_out(way_out![remove, Setting::TOKENIZER, " without ", Setting::MODEL])
+        }
     }
-    ErrorKind::WouldBeLost { key, why }.with_way_out(way_out![
-        format!("{put}remove the key, or use the chat template of "),
-        Setting::TOKENIZER,
-        " without ",
-        Setting::MODEL
-    ])
 }
 
 pub(super) fn layout_would_be_lost() -> Error {
