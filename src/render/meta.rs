@@ -6,7 +6,8 @@ use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Sectio
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::last_messages::LastMessages;
 use crate::render::sections::{Flow, close, outside_every_section};
-use crate::render::spoken::{PlacedMessage, Spoken, Waiting};
+use crate::render::spoken::{PlacedMessage, Spoken};
+use crate::render::waiting::WaitingList;
 use crate::render::{ByMessage, Element, Omissions, Part, Progress, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
@@ -85,7 +86,7 @@ impl Renderer for MetaRenderer {
 impl MetaRenderer {
     pub(super) fn writer<'a, 's>(&'a self, mode: Mode, segments: &'s mut Segments<'a>) -> Writer<'a, 's> {
         let last = LastMessages::default();
-        Writer { renderer: self, mode, segments, waiting: Vec::new(), last, has_round: false }
+        Writer { renderer: self, mode, segments, waiting: WaitingList::default(), last, has_round: false }
     }
 
     /// The role that speaks an OpenAI-style message, if the template has one.
@@ -145,7 +146,7 @@ pub(super) struct Writer<'a, 's> {
     pub(super) mode: Mode,
     pub(super) segments: &'s mut Segments<'a>,
     /// Messages that are written in a later turn.
-    pub(super) waiting: Vec<Waiting<'a>>,
+    pub(super) waiting: WaitingList<'a>,
     pub(super) last: LastMessages,
     /// Whether a round was written.
     pub(super) has_round: bool,

@@ -33,6 +33,7 @@ mod spoken;
 mod text_arena;
 mod trim;
 mod turn;
+mod waiting;
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;

@@ -1,10 +1,7 @@
 //! What a message says in its turn, and what of the template it replaces.
 
-use crate::compile::CompiledRole;
 use crate::conversation::{ContentRef, Message, Prompt};
 use crate::error::{ErrorKind, Result};
-use crate::render::Part;
-use crate::render::last_messages::LastMessages;
 
 /// A message with its role in the template and its position in the round.
 pub(super) struct PlacedMessage<'a> {
@@ -21,28 +18,6 @@ pub(super) struct Spoken<'a> {
     pub(super) begin: Option<&'a str>,
     pub(super) end: Option<&'a str>,
     pub(super) generate: Option<bool>,
-}
-
-/// The content of a role without a turn of its own.
-pub(super) struct Waiting<'a> {
-    pub(super) role: usize,
-    pub(super) spoken: Option<Spoken<'a>>,
-    pub(super) part: Part,
-}
-
-impl Waiting<'_> {
-    /// Whether it waited for this turn.
-    pub(super) fn merges(
-        &self,
-        roles: &[CompiledRole],
-        into: usize,
-        spoken: Option<Spoken<'_>>,
-        last: &LastMessages,
-    ) -> bool {
-        let own = &roles[self.role];
-        let is_last = || spoken.is_some_and(|spoken| last.is_last_of(into, spoken.index));
-        own.merge_into == Some(into) && (!own.merges_into_last || is_last())
-    }
 }
 
 impl<'a> Spoken<'a> {

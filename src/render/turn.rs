@@ -6,22 +6,18 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::render::answer::Answer;
 use crate::render::meta::Writer;
 use crate::render::sections::Flow;
-use crate::render::spoken::{Spoken, Waiting};
+use crate::render::spoken::Spoken;
 use crate::render::trim::trim;
+use crate::render::waiting::Waiting;
 use crate::render::{ByMessage, Element, Part};
 use crate::template::Trim;
 
 impl<'a> Writer<'a, '_> {
     /// Writes a message outside rounds: at once, or in a later turn.
     pub(super) fn speak(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part) -> Result<()> {
-        let template = &self.renderer.template.roles[role];
-        template.check_usable()?;
-        if self.omits(role, spoken) {
-            return Ok(());
-        }
-        if template.merge_into.is_some() {
-            self.waiting.push(Waiting { role, spoken, part });
-        } else {
+        let roles = &self.renderer.template.roles;
+        roles[role].check_usable()?;
+        if !self.omits(role, spoken) && !self.waiting.add(roles, role, spoken, part) {
             self.role(role, spoken, part, false);
         }
         Ok(())
@@ -30,10 +26,8 @@ impl<'a> Writer<'a, '_> {
     /// A message whose turn never comes would be lost; the template's own text may be.
     pub(super) fn nobody_waits(&self, messages: Option<&[ChatMessage]>) -> Result<()> {
         let roles = &self.renderer.template.roles;
-        let Some((waiting, spoken)) = self.waiting.iter().find_map(|waiting| Some((waiting, waiting.spoken?))) else {
-            return Ok(());
-        };
-        let role = &roles[waiting.role];
+        let Some((waiting, spoken)) = self.waiting.first_message() else { return Ok(()) };
+        let role = &roles[waiting];
         let merge_into = role.merge_into.map(|target| roles[target].name.clone()).unwrap_or_default();
         let is_last = role.merges_into_last;
         let Some(messages) = messages else {
@@ -46,7 +40,7 @@ impl<'a> Writer<'a, '_> {
         let is_left_out = left_out.iter().any(|message| self.renderer.chat_role(&message.role) == target);
         // Messages name roles in their own way.
         let role = messages[spoken.index as usize].role.to_string();
-        let is_user = roles[waiting.role].merge_into == self.renderer.chat_role("user");
+        let is_user = roles[waiting].merge_into == self.renderer.chat_role("user");
         let merge_into = if is_user { "user".to_owned() } else { merge_into };
         Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into, is_last, is_left_out })
             .at(Place::Message(spoken.index as usize)))
@@ -104,16 +98,18 @@ impl<'a> Writer<'a, '_> {
     /// Whether a turn writes nothing because its content is empty.
     #[inline]
     pub(super) fn omits(&self, role: usize, spoken: Option<Spoken<'a>>) -> bool {
-        let roles = &self.renderer.template.roles;
-        roles[role].omits(spoken.and_then(|spoken| spoken.prompt))
-            && !self.waiting.iter().any(|waiting| waiting.merges(roles, role, spoken, &self.last))
+        self.renderer.template.roles[role].omits(spoken.and_then(|spoken| spoken.prompt))
+            && !self.waiting.waits_for(role, self.is_last_turn(role, spoken))
+    }
+
+    /// Whether it is the last turn of its role.
+    fn is_last_turn(&self, role: usize, spoken: Option<Spoken<'_>>) -> bool {
+        spoken.is_some_and(|spoken| self.last.is_last_of(role, spoken.index))
     }
 
     /// The messages that waited for this turn are written in it.
     fn others_merged_into(&mut self, role: usize, spoken: Option<Spoken<'a>>) {
-        let (roles, last) = (&self.renderer.template.roles, &self.last);
-        let merged = self.waiting.extract_if(.., |waiting| waiting.merges(roles, role, spoken, last));
-        for Waiting { role, spoken, part } in merged.collect::<Vec<_>>() {
+        for Waiting { role, spoken, part, .. } in self.waiting.take(role, self.is_last_turn(role, spoken)) {
             self.role(role, spoken, part, false);
         }
     }
