@@ -25,6 +25,7 @@ pub(crate) fn tests() -> Tests {
         an_option_that_says_nothing_is_refused,
         wrong_values,
         the_fingerprint_knows_the_neighbours,
+        an_edited_chat_template_is_used_with_the_tokenizer_that_was_kept,
         roles_and_names_are_shown_without_their_control_characters
     ]
 }
@@ -453,6 +454,28 @@ reserved_roles = [{ role = \"SYS\\u202eTEM\", api_role = \"SYSTEM\" }]";
         for text in [&ran.stdout, &ran.stderr] {
             let text = String::from_utf8_lossy(text);
             assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{args:?}: {text:?}");
+        }
+    }
+}
+
+fn an_edited_chat_template_is_used_with_the_tokenizer_that_was_kept() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let (at, cache) = (folder.path(), folder.path().join("cache"));
+    fs::create_dir(at.join("mine")).expect("made");
+    let tokenizer = fs::read_to_string(root().join("models/demo/tokenizer.json")).expect("it is there");
+    // A smaller one is not kept.
+    fs::write(at.join("mine/tokenizer.json"), tokenizer + &" ".repeat(1 << 20)).expect("written");
+    fs::write(at.join("x"), HI).expect("written");
+    for (letter, id) in [("a", 64), ("b", 65)] {
+        let config =
+            format!(r#"{{"eos_token": "<|im_end|>", "chat_template": "{letter}{{{{ messages[0].content }}}}"}}"#);
+        fs::write(at.join("mine/tokenizer_config.json"), config).expect("written");
+        for _ in 0..2 {
+            let mut build = metatok(at, &["build", "--tokenizer", "mine", "x"]);
+            let built = build.env("METATOK_CACHE", &cache).output().expect("the program runs");
+            let line = String::from_utf8_lossy(&built.stdout).into_owned();
+            assert!(line.contains(&format!("\"input_ids\":[{id},39,72,0]")), "{line}{}", stderr(&built));
+            assert_eq!(fs::read_dir(&cache).expect("it was made").count(), 1);
         }
     }
 }

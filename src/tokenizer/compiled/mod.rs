@@ -7,11 +7,12 @@
 mod blocks;
 mod folder;
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 pub(crate) use blocks::{BlockReader, BlockWriter};
@@ -19,7 +20,7 @@ pub use folder::TokenizerCache;
 pub(crate) use folder::{get, put};
 
 use crate::tokenizer::TokenizerFiles;
-use crate::tokenizer::definition::Known;
+use crate::tokenizer::definition::{Known, parse_json};
 
 /// Another form of the files, or another version of metatok, begins otherwise.
 const MARK: &str = concat!("metatok tokenizer 20, ", env!("CARGO_PKG_VERSION"), "\n");
@@ -36,8 +37,19 @@ pub(crate) struct Head {
 
 /// The name of a tokenizer's file: all that its ids depend on.
 pub(crate) fn key(files: &TokenizerFiles) -> String {
-    let optional = [&files.tokenizer_config, &files.special_tokens_map, &files.generation_config, &files.added_tokens];
-    key_of(std::iter::once(Some(&files.tokenizer_json[..])).chain(optional.map(Option::as_deref)))
+    let config = files.tokenizer_config.as_deref().map(without_chat_template);
+    let others = [&files.special_tokens_map, &files.generation_config, &files.added_tokens];
+    let first = [Some(&files.tokenizer_json[..]), config.as_deref()];
+    key_of(first.into_iter().chain(others.map(Option::as_deref)))
+}
+
+/// A `tokenizer_config.json` as far as ids depend on it. People edit chat templates, and each time the rest is the same.
+fn without_chat_template(config: &[u8]) -> Cow<'_, [u8]> {
+    let Ok(mut keys) = parse_json::<Map<String, Value>>(config) else { return config.into() };
+    match keys.remove("chat_template") {
+        Some(_) => Value::from(keys).to_string().into_bytes().into(),
+        None => config.into(),
+    }
 }
 
 /// The name of what was made of these files.
@@ -187,6 +199,45 @@ mod tests {
         keys.dedup();
         assert_eq!(keys.len(), others.len());
         assert_eq!(key(&TokenizerFiles { name: "elsewhere".into(), ..files.clone() }), key(&files));
+    }
+
+    #[test]
+    fn a_chat_template_is_not_of_the_key() {
+        let with = |template: &str| {
+            let config = json!({"chat_template": template, "eos_token": "<|im_end|>"}).to_string();
+            TokenizerFiles { tokenizer_config: Some(config.into_bytes()), ..demo() }
+        };
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        for template in ["{{ a }}", "{{ b }}"] {
+            let files = with(template);
+            let tokenizer = kept(folder.path(), &files);
+            assert_eq!(std::fs::read_dir(folder.path()).expect("it can be listed").count(), 1);
+            // What is kept has no files: the template is the one that was given now.
+            assert_eq!(tokenizer.source().tokenizer_config, files.tokenizer_config);
+            same(&tokenizer, &Tokenizer::new(&files).expect("it loads"));
+        }
+        // Any other key is, and so is a file that cannot be read.
+        let others =
+            [&br#"{"eos_token": "<|im_end|>", "bos_token": "a"}"#[..], br#"{"chat_template": "{{ a }}""#, b"{}"];
+        for other in others {
+            let other = TokenizerFiles { tokenizer_config: Some(other.to_vec()), ..demo() };
+            assert_ne!(key(&other), key(&with("{{ a }}")));
+        }
+    }
+
+    #[test]
+    fn what_a_library_encodes_is_the_same_and_not_kept() {
+        let files = of(&json!({
+            "added_tokens": [{"id": 2, "content": "<end>", "special": true}],
+            "pre_tokenizer": {"type": "Whitespace"},
+            "model": {"type": "WordLevel", "vocab": {"?": 0, "a": 1}, "unk_token": "?"},
+        }));
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let (tokenizer, fresh) = (kept(folder.path(), &files), Tokenizer::new(&files).expect("it loads"));
+        assert_ne!(fresh.backend().0, "metatok");
+        assert_eq!(tokenizer.backend(), fresh.backend());
+        same(&tokenizer, &fresh);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("it can be listed").count(), 0);
     }
 
     #[test]
