@@ -39,7 +39,7 @@ pub(crate) use definition::Tables;
 use encoder::Buffers;
 use located::{Located, LocatedPass};
 use model::Model;
-pub(crate) use split::{DEEPSEEK, GPT2, KIMI, O200K, TEKKEN};
+pub(crate) use split::{DEEPSEEK, GPT2, KIMI, LINE_END, O200K, TEKKEN, THREES};
 use symbols::{META_SPACE, Symbols};
 
 /// A tokenizer of this encoder.

@@ -1,5 +1,7 @@
 //! Cutting text by any pattern that does not look around, with an automaton, which reads a byte once.
 
+use std::ops::Range;
+
 use regex_automata::hybrid::regex::{Cache, Regex};
 use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
@@ -28,6 +30,8 @@ const PROPERTIES: [&str; 24] = [
 /// take all memory.
 const LARGEST: usize = 10 << 20;
 
+const NEVER: &str = "an automaton neither stops nor gives up unless it is told to";
+
 impl Automaton {
     /// None if a pattern takes more than an automaton, or if Oniguruma, which Python has, might read it otherwise.
     pub(super) fn of(pattern: &str) -> Option<Self> {
@@ -49,9 +53,13 @@ impl Automaton {
         self.regex.create_cache()
     }
 
+    /// The first match of a pattern from here on.
+    pub(super) fn find(&self, cache: &mut Cache, text: &str, from: usize) -> Option<Range<usize>> {
+        self.regex.try_search(cache, &Input::new(text).range(from..)).expect(NEVER).map(|found| found.range())
+    }
+
     /// Gives the ends of the pieces of a text.
     pub(super) fn cut(&self, cache: &mut Cache, text: &str, mut take: impl FnMut(usize)) {
-        const NEVER: &str = "an automaton neither stops nor gives up unless it is told to";
         let mut start = 0;
         while start < text.len() {
             let here = Input::new(text).range(start..).anchored(Anchored::Yes);
@@ -81,8 +89,8 @@ impl Automaton {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenizer::bpe::split::by_library::ends_by;
     use crate::tokenizer::bpe::split::pattern::GPT2;
-    use crate::tokenizer::bpe::split::splits::ends_by;
     use crate::tokenizer::bpe::split::variant::steps;
 
     #[test]

@@ -6,10 +6,11 @@ use regex_syntax::hir::{Class, HirKind};
 use serde_json::{Value, json};
 
 use crate::tokenizer::bpe::split::blocks::Blocks;
+use crate::tokenizer::bpe::split::by_library::ends_by;
 use crate::tokenizer::bpe::split::pattern::{Pattern, tests::all};
-use crate::tokenizer::bpe::split::splits::{Splits, ends_by};
+use crate::tokenizer::bpe::split::splits::Splits;
 use crate::tokenizer::bpe::split::variant::{Variant, steps};
-use crate::tokenizer::bpe::split::{Scanner, SplitBuffers};
+use crate::tokenizer::bpe::split::{LINE_END, O200K, Scanner, SplitBuffers, THREES};
 
 /// The characters that the patterns tell from others, and any.
 fn text() -> impl Strategy<Value = String> {
@@ -118,6 +119,9 @@ fn text_is_cut_as_by_other_steps() {
         json!([split(
             r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
         )]),
+        // Tiny Aya and DeepSeek LLM, in part.
+        json!([split(THREES), split(O200K)]),
+        json!([split("[\r\n]"), split(r"\s?[!-/:-~！-／：-～‘-‟　-。]+"), split(LINE_END), split(r"\p{N}")]),
         // Bloom.
         json!([split(" ?[^(\\s|.,!?…。，、।۔،)]+")]),
         json!([{"type": "Punctuation", "behavior": "Contiguous"}, {"type": "Digits", "individual_digits": false}]),

@@ -6,9 +6,9 @@ use tokenizers_classic::PreTokenizerWrapper;
 
 use crate::tokenizer::bpe::split::blocks::Blocks;
 use crate::tokenizer::bpe::split::blocks::kinds::MARK;
+use crate::tokenizer::bpe::split::by_library::ends_by;
 use crate::tokenizer::bpe::split::older_unicode::respell;
 use crate::tokenizer::bpe::split::pattern::{KIMI, Pattern};
-use crate::tokenizer::bpe::split::splits::ends_by;
 use crate::tokenizer::bpe::split::variant::{Variant, steps};
 
 /// A longer text is cut part by part, so that what is written of it stays near.

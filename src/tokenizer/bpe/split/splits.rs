@@ -2,10 +2,12 @@
 
 use regex_automata::hybrid::regex::Cache;
 use serde_json::Value;
-use tokenizers_classic::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer as _, PreTokenizerWrapper};
+use tokenizers_classic::PreTokenizerWrapper;
 
 use crate::tokenizer::bpe::split::automaton::Automaton;
+use crate::tokenizer::bpe::split::by_library::ends_by;
 use crate::tokenizer::bpe::split::pattern::{GPT2, isolated, steps_before_bytes};
+use crate::tokenizer::bpe::split::runs::Runs;
 
 /// Steps that only cut.
 pub(crate) struct Splits {
@@ -18,6 +20,8 @@ enum Step {
     Digits {
         individual: bool,
     },
+    /// A pattern that is read in another way.
+    Runs(Runs),
     /// What an automaton cannot do.
     Library(PreTokenizerWrapper),
 }
@@ -67,7 +71,8 @@ impl Step {
             "Digits" => Some(Self::Digits { individual: json["individual_digits"] == true }),
             "Split" | "Punctuation" if keeps_text(&json["behavior"]) => {
                 let library = || serde_json::from_value(json.clone()).ok().map(Self::Library);
-                isolated(json).and_then(Automaton::of).map(Box::new).map(Self::Automaton).or_else(library)
+                let automaton = || isolated(json).and_then(Automaton::of).map(Box::new).map(Self::Automaton);
+                Runs::of(json).map(Self::Runs).or_else(automaton).or_else(library)
             }
             // Also `UnicodeScripts`, which loses the white space that a text begins with.
             _ => None,
@@ -91,6 +96,7 @@ impl Step {
                 }
                 take(text.len());
             }
+            Self::Runs(runs) => runs.cut(cache, text, take),
             Self::Library(library) => ends_by(library, text).into_iter().for_each(take),
         }
     }
@@ -100,12 +106,4 @@ impl Step {
 fn keeps_text(behavior: &Value) -> bool {
     const CUTS: [&str; 4] = ["Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"];
     behavior.is_null() || behavior.as_str().is_some_and(|behavior| CUTS.contains(&behavior))
-}
-
-/// The ends of the pieces of a text by the library.
-pub(super) fn ends_by(library: &PreTokenizerWrapper, text: &str) -> Vec<usize> {
-    let mut cut = PreTokenizedString::from(text);
-    library.pre_tokenize(&mut cut).expect("a step that only cuts takes any text");
-    let pieces = cut.get_splits(OffsetReferential::Original, OffsetType::Byte);
-    pieces.iter().map(|(_, (_, end), _)| *end).collect()
 }
