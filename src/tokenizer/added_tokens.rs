@@ -84,10 +84,11 @@ impl<'v> AddedTokens<'v> {
 
     /// Adds those of an [`ADDED_TOKENS`], which are special if they are named so.
     pub(crate) fn add_older(&mut self, older: BTreeMap<String, TokenId>, named: &NamedTokens) -> Result<()> {
+        let special: HashSet<&str> = named.all().map(|(_, token)| &*token.content).collect();
         let mut older: Vec<_> = older.into_iter().collect();
         older.sort_by_key(|(_, id)| *id);
         for (content, id) in older {
-            let special = named.contain(&content);
+            let special = special.contains(&*content);
             let token = AddedToken { id, content, special, normalized: !special, ..AddedToken::default() };
             self.add(token, ADDED_TOKENS)?;
         }

@@ -71,11 +71,6 @@ impl NamedTokens {
         self.by_name.iter().chain(unnamed).map(|(key, token)| (&**key, token))
     }
 
-    /// Whether one of them has this content.
-    pub(crate) fn contain(&self, content: &str) -> bool {
-        self.all().any(|(_, token)| token.content == content)
-    }
-
     /// Rejects a file in which something that is no token has the name of one.
     ///
     /// # Errors
