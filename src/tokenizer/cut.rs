@@ -58,11 +58,18 @@ impl Tokenizer {
         if self.finder.is_empty(Form::Normalized) || self.normalize(text)? == text {
             cut(&self.finder);
         } else {
-            // Positions in the normalized text are not positions in this one, so tokens are searched for as written.
-            cut(&AddedTokenMatcher::new(self.added.values().filter(|token| token.normalized), |form| {
-                Ok(form.to_owned())
-            })?);
+            cut(self.finder_as_written()?);
         }
         Ok(())
+    }
+
+    /// Positions in the normalized text are not positions in the text, so there tokens are searched for as written.
+    fn finder_as_written(&self) -> Result<&AddedTokenMatcher> {
+        if let Some(made) = self.finder_as_written.get() {
+            return Ok(made);
+        }
+        let normalized = self.added.values().filter(|token| token.normalized);
+        let finder = AddedTokenMatcher::new(normalized, |form| Ok(form.to_owned()))?;
+        Ok(self.finder_as_written.get_or_init(|| finder))
     }
 }

@@ -109,14 +109,22 @@ impl Tokenizer {
     }
 
     fn build(files: &TokenizerFiles, prefers: Prefers) -> Result<Self> {
-        let Definition { json, known } = Definition::read(files).of_file(Fault::Model)?;
-        let own = (prefers == Prefers::Own).then(|| own(|| Bpe::new(&json))).flatten();
+        let definition = Definition::read(files).of_file(Fault::Model)?;
+        match (prefers == Prefers::Own).then(|| own(|| Bpe::new(&definition.json))).flatten() {
+            Some(own) => {
+                let Definition { json, known } = definition;
+                Self::assemble(files.clone(), known, TokenBytes::of(&json), Box::new(own), None)
+            }
+            None => Self::of_library(files.clone(), definition, prefers != Prefers::Classic),
+        }
+    }
+
+    /// The same for files that a library encodes.
+    fn of_library(files: TokenizerFiles, definition: Definition, prefer_fast: bool) -> Result<Self> {
+        let Definition { json, known } = definition;
         let spelling = TokenBytes::of(&json);
-        let (backend, fallback): (Box<dyn Backend>, _) = match own {
-            Some(own) => (Box::new(own), None),
-            None => by_library(json, prefers != Prefers::Classic).at(Place::file(files.place("tokenizer.json")))?,
-        };
-        Self::assemble(files.clone(), known, spelling, backend, fallback)
+        let (backend, fallback) = by_library(json, prefer_fast).at(Place::file(files.place("tokenizer.json")))?;
+        Self::assemble(files, known, spelling, backend, fallback)
     }
 
     /// The same, from a folder of tokenizers that were loaded before. What it has to read is kept there for the next
@@ -126,8 +134,9 @@ impl Tokenizer {
         if let Some((head, own)) = compiled::get(folder, &key).and_then(|bytes| from_kept(&bytes)) {
             return Self::of_head(files, head, own);
         }
-        let Definition { mut json, known } = Definition::read(&files).of_file(Fault::Model)?;
-        let Some(own) = own(|| Bpe::new(&json)) else { return Self::new(&files) };
+        let definition = Definition::read(&files).of_file(Fault::Model)?;
+        let Some(own) = own(|| Bpe::new(&definition.json)) else { return Self::of_library(files, definition, true) };
+        let Definition { mut json, known } = definition;
         let digest = digest_of(&json, &known, &own.special_tokens()?);
         if let Some(model) = json["model"].as_object_mut() {
             model.retain(|key, _| !["vocab", "merges"].contains(&key.as_str()));
@@ -187,6 +196,7 @@ impl Tokenizer {
             conflicts,
             spelling,
             finder,
+            finder_as_written: OnceLock::new(),
             backend,
             fallback,
             files,

@@ -115,6 +115,8 @@ pub struct Tokenizer {
     spelling: TokenBytes,
     special_tokens: (Vec<TokenId>, Vec<TokenId>),
     finder: AddedTokenMatcher,
+    /// For text that the normalizer changes: it finds tokens as they are written.
+    finder_as_written: OnceLock<AddedTokenMatcher>,
     neighbours_matter: bool,
     normalizes_neighbours: bool,
     /// Whether what the backend says of a text's bytes holds with added tokens, too.
