@@ -10,6 +10,7 @@ use crate::conversation::function_call::calls;
 use crate::conversation::json_object::Others;
 use crate::conversation::others::says_something;
 use crate::conversation::{ChatMessage, Content, ContentPart, Item, Marker, Message, Prompt, Section};
+use crate::wording::shortened;
 
 /// An entry with the keys of all forms.
 pub(super) enum Entry {
@@ -223,8 +224,34 @@ impl Keys {
         has_text.into_iter().find_map(|(key, has_text)| has_text.then_some(key))
     }
 
+    /// What a turn of ShareGPT in the same object says otherwise: its key, and both texts.
+    fn said_otherwise(&self, role: &str) -> Option<(&'static str, String, &'static str, String)> {
+        let (Some(Value::String(from)), Some(Value::String(value))) =
+            (self.others.get("from"), self.others.get("value"))
+        else {
+            return None;
+        };
+        let from_role = speaker(from).filter(|_| !from.eq_ignore_ascii_case(FUNCTION_CALL))?;
+        let short = |text: &str| format!("{:?}", shortened(text.to_owned(), MOST_SHOWN));
+        if speaker(role).is_some_and(|role| role != from_role) {
+            return Some(("from", short(from), "role", short(role)));
+        }
+        let content = match &self.content {
+            Some(Some(Content::Text(content))) => content.as_str(),
+            Some(Some(Content::Parts(_))) => return None,
+            Some(None | Some(Content::Null)) | None if says_something(&self.others) => "",
+            Some(None | Some(Content::Null)) | None => return None,
+        };
+        (value != content).then(|| ("value", short(value), "content", short(content)))
+    }
+
     /// An OpenAI-style message.
     fn chat<E: de::Error>(self, role: CompactString) -> std::result::Result<Resolved, E> {
+        if let Some((key, value, other, content)) = self.said_otherwise(&role) {
+            return Err(E::custom(format_args!(
+                "a message has two forms that differ: {key:?} is {value}, but {other:?} is {content} (remove one of them)"
+            )));
+        }
         if self.named().any(|key| !matches!(key, "role" | "content")) {
             return Err(E::custom(
                 "a message with \"content\" cannot have keys of a prompt list (prompt, prompt_mm, fallback_role, begin, end, generate, pos)",
@@ -315,6 +342,9 @@ pub(super) fn is_openai_role(role: &str) -> bool {
 }
 
 pub(super) const NULL_CONTENT: &str = "a message has no \"content\", or null (an empty message has \"content\": \"\")";
+
+/// The most characters of a text in an error.
+const MOST_SHOWN: usize = 40;
 
 /// LLaMA-Factory's speaker of the model's calls of tools.
 const FUNCTION_CALL: &str = "function_call";
