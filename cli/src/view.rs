@@ -89,11 +89,12 @@ fn selected(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) 
     }
     // Which rows are asked is only known when all are read.
     let picking = dataset.map(PreparedDataset::dataset).filter(|dataset| dataset.test_range.is_some());
+    let last_kept = picking.map_or(Some(0), Dataset::first_row_at_most).unwrap_or(usize::MAX);
     let (mut of, mut found, mut is_last) = (0, Vec::new(), setup::limit(args.input.limit));
     each_record(inputs, setup::holds(dataset), longest, |place, record| {
         of += 1;
-        let is_wanted = args.prompt.unwrap_or(0) == of - 1;
-        if is_wanted || (args.prompt.is_none() && picking.is_some()) {
+        let is_wanted = args.prompt.map_or(of - 1 <= last_kept, |wanted| wanted == of - 1);
+        if is_wanted {
             let json = record.and_then(|record| Ok(record.json()?.into_owned()));
             found.push((of - 1, place.to_string(), json.map_err(|error| place.of_error(error))));
         }

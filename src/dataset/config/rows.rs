@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::dataset::config::Dataset;
 use crate::dataset::prompter::MaxOutLen;
-use crate::dataset::rows::{Picks, Row};
+use crate::dataset::rows::{Picks, Row, SplitRange};
 use crate::dataset::source::RawRecord;
 use crate::error::{At, Error, ErrorKind, Place, Result};
 
@@ -38,6 +38,22 @@ impl Dataset {
             }
         };
         self.repeats.picks(rows, chosen).and_then(some).at("reader_cfg.test_range").at(Place::file(&self.name))
+    }
+
+    /// The most that the number of the first row that is asked can be, from 0; none if it depends on how many rows there are.
+    /// A later row need not be kept until all are read.
+    ///
+    /// ```
+    /// use metatok::Dataset;
+    ///
+    /// let dataset = |range| Dataset::parse("d.toml", format!("reader_cfg.test_range = \"{range}\"\n[infer_cfg]").as_bytes());
+    /// assert_eq!(dataset("[2:]")?.first_row_at_most(), Some(2));
+    /// assert_eq!(dataset("[-2:]")?.first_row_at_most(), None);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    pub fn first_row_at_most(&self) -> Option<usize> {
+        // A range chooses from the repeated rows, so that the row of a place is no later one.
+        self.test_range.as_ref().map_or(Some(0), SplitRange::first)
     }
 
     /// The rows that examples are drawn from, out of the training set.

@@ -24,9 +24,26 @@ impl SplitRange {
     pub fn rows(&self, len: usize) -> Result<Vec<usize>> {
         match self {
             Self::Number(number) => drawn(*number, len),
-            Self::Slice(slices) => sliced(slices, len),
+            Self::Slice(text) => Ok(sliced(&slices(text)?, len)),
         }
     }
+
+    /// The first of these numbers, if it is the same out of any number of rows of which some are used.
+    pub(crate) fn first(&self) -> Option<usize> {
+        let Self::Slice(text) = self else { return None };
+        slices(text).ok()?.iter().rev().try_fold(0_usize, |first, Slice { start, step, .. }| {
+            let [start, step] = [start.unwrap_or(0), *step].map(usize::try_from);
+            start.ok()?.checked_add(step.ok()?.checked_mul(first)?)
+        })
+    }
+}
+
+/// A slice as it is written, with its step, which is not 0.
+#[derive(Clone, Copy)]
+struct Slice {
+    start: Option<i64>,
+    end: Option<i64>,
+    step: i64,
 }
 
 fn drawn(number: f64, len: usize) -> Result<Vec<usize>> {
@@ -44,48 +61,55 @@ fn drawn(number: f64, len: usize) -> Result<Vec<usize>> {
     Ok(rows)
 }
 
-/// The rows that slices leave. OpenCompass appends one to a dataset's own when it divides its rows among tasks.
-fn sliced(text: &str, len: usize) -> Result<Vec<usize>> {
+/// The slices of a text. OpenCompass appends one to a dataset's own when it divides its rows among tasks.
+fn slices(text: &str) -> Result<Vec<Slice>> {
     let no_slice =
         || ErrorKind::Dataset(format!("{text:?} is not a slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
-    let mut rows: Vec<usize> = (0..len).collect();
+    let mut slices = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let (slice, after) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).ok_or_else(no_slice)?;
-        let places = of_slice(slice, rows.len()).ok_or_else(no_slice)?;
-        rows = places.into_iter().map(|place| rows[place]).collect();
+        slices.push(slice_of(slice).ok_or_else(no_slice)?);
         rest = after.trim_start();
     }
-    Ok(rows)
+    Ok(slices)
 }
 
-/// The places of a slice, without its brackets; none if it is not a slice.
-fn of_slice(slice: &str, len: usize) -> Option<Vec<usize>> {
+/// The rows that slices leave.
+fn sliced(slices: &[Slice], len: usize) -> Vec<usize> {
+    let all = (0..len).collect();
+    slices.iter().fold(all, |rows: Vec<usize>, slice| slice.places(rows.len()).map(|place| rows[place]).collect())
+}
+
+/// A slice without its brackets; none if it is not one.
+fn slice_of(slice: &str) -> Option<Slice> {
     let bound = |part: &str| match part.trim() {
         "" | "None" => Some(None),
         number => number.parse::<i64>().ok().map(Some),
     };
     let bounds: Vec<Option<i64>> = slice.split(':').map(bound).collect::<Option<_>>()?;
-    let count = len as i64;
     match bounds[..] {
-        [_, _] | [_, _, None] => Some(stepped(bounds[0], bounds[1], 1, count)),
-        [start, end, Some(step)] if step != 0 => Some(stepped(start, end, step, count)),
+        [start, end] | [start, end, None] => Some(Slice { start, end, step: 1 }),
+        [start, end, Some(step)] if step != 0 => Some(Slice { start, end, step }),
         _ => None,
     }
 }
 
-fn stepped(start: Option<i64>, end: Option<i64>, step: i64, len: i64) -> Vec<usize> {
-    let clamp = |bound: i64, low: i64, high: i64| (if bound < 0 { bound + len } else { bound }).clamp(low, high);
-    let (mut at, end) = match step {
-        1.. => (start.map_or(0, |start| clamp(start, 0, len)), end.map_or(len, |end| clamp(end, 0, len))),
-        _ => (start.map_or(len - 1, |start| clamp(start, -1, len - 1)), end.map_or(-1, |end| clamp(end, -1, len - 1))),
-    };
-    let mut rows = Vec::new();
-    while (step > 0 && at < end) || (step < 0 && at > end) {
-        rows.push(at as usize);
-        at = at.saturating_add(step);
+impl Slice {
+    /// The places that it leaves, out of `len`.
+    fn places(&self, len: usize) -> impl Iterator<Item = usize> {
+        let (Self { start, end, step }, len) = (*self, len as i64);
+        let clamp = |bound: i64, low: i64, high: i64| (if bound < 0 { bound + len } else { bound }).clamp(low, high);
+        let (first, end) = match step {
+            1.. => (start.map_or(0, |start| clamp(start, 0, len)), end.map_or(len, |end| clamp(end, 0, len))),
+            _ => (
+                start.map_or(len - 1, |start| clamp(start, -1, len - 1)),
+                end.map_or(-1, |end| clamp(end, -1, len - 1)),
+            ),
+        };
+        let places = std::iter::successors(Some(first), move |at| Some(at.saturating_add(step)));
+        places.take_while(move |at| if step > 0 { *at < end } else { *at > end }).map(|at| at as usize)
     }
-    rows
 }
 
 #[cfg(test)]
@@ -119,5 +143,20 @@ mod tests {
         ] {
             assert_eq!(SplitRange::Slice(slice.into()).rows(5).ok(), rows, "{slice}");
         }
+    }
+
+    #[test]
+    fn the_first_row_is_known_before_the_end_only_where_it_is_always_the_same() {
+        let of = |slice: &str| SplitRange::Slice(slice.into());
+        for slice in ["", "[:2]", "[2:]", "[1:-1]", "[None:2]", "[1::3][2:][:1]", "[3:1]", "[9223372036854775807:]"] {
+            let first = of(slice).first();
+            assert!(first.is_some(), "{slice}");
+            let rows = (0..20).map(|len| of(slice).rows(len).expect("it is a slice"));
+            rows.filter_map(|rows| rows.first().copied()).for_each(|row| assert_eq!(Some(row), first, "{slice}"));
+        }
+        for slice in ["[-2:]", "[::-1]", "[1:][-1:]", "[0]", "[::9223372036854775807][::3][1:]"] {
+            assert_eq!(of(slice).first(), None, "{slice}");
+        }
+        assert_eq!(SplitRange::Number(3.0).first(), None);
     }
 }
