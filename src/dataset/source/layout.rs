@@ -88,7 +88,8 @@ struct Ahead<'a, R> {
 impl<R: BufRead> Ahead<'_, R> {
     /// Reads more. Returns whether there was more.
     fn more(&mut self) -> Result<bool> {
-        if self.head.len() > self.longest {
+        // A byte order mark is no part of the value.
+        if self.head.len() > self.longest.saturating_add(BOM.len()) {
             return Ok(false);
         }
         let available = fill(self.reader)?;

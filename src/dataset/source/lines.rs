@@ -137,17 +137,21 @@ impl<R: BufRead> Lines<R> {
             bytes.truncate(start);
             self.number += 1;
             let mut offset = self.offset;
-            let (read, is_too_long) = self.read_line(bytes).at(Place::Line { unit: self.unit, number: self.number })?;
+            let may_have_mark = self.number == 1 && self.unit == "line";
+            let longest = self.longest.saturating_add(if may_have_mark { BOM.len() } else { 0 });
+            let read = self.read_line(bytes, longest).at(Place::Line { unit: self.unit, number: self.number });
+            let (read, mut is_too_long) = read?;
             if read == 0 {
                 return Ok(None);
             }
             self.offset += read;
             // Here the whole mark has been read, however slowly its bytes came.
-            if self.number == 1 && self.unit == "line" && bytes[start..].starts_with(BOM) {
+            if may_have_mark && bytes[start..].starts_with(BOM) {
                 bytes.drain(start..start + BOM.len());
                 offset += BOM.len() as u64;
             }
             let line = &bytes[start..];
+            is_too_long |= line.len() > self.longest;
             if !is_too_long && line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
@@ -157,9 +161,9 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The length of the line with its end, in bytes, and whether it is longer than the limit. A line that is too long
+    /// The length of the line with its end, in bytes, and whether it is longer than this limit. A line that is too long
     /// is skipped.
-    fn read_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<(u64, bool)> {
+    fn read_line(&mut self, bytes: &mut Vec<u8>, longest: usize) -> io::Result<(u64, bool)> {
         let start = bytes.len();
         let (mut read, mut is_too_long) = (0, false);
         loop {
@@ -167,7 +171,7 @@ impl<R: BufRead> Lines<R> {
             let end = memchr::memchr(b'\n', available);
             let taken = end.map_or(available.len(), |end| end + 1);
             self.has_next = memchr::memchr(b'\n', &available[taken..]).is_some();
-            if bytes.len() - start + taken > self.longest.saturating_add(2) {
+            if bytes.len() - start + taken > longest.saturating_add(2) {
                 is_too_long = true;
                 bytes.truncate(start);
             } else if !is_too_long {
@@ -179,7 +183,7 @@ impl<R: BufRead> Lines<R> {
                 if bytes[start..].ends_with(b"\r") {
                     bytes.pop();
                 }
-                return Ok((read, is_too_long || bytes.len() - start > self.longest));
+                return Ok((read, is_too_long || bytes.len() - start > longest));
             }
         }
     }
@@ -256,5 +260,8 @@ mod tests {
         check(b"1234567890123456789\n9\n", &[(1, 0, b"", true), (2, 20, b"9", false)]);
         check(b"\xef\xbb\xbfa\n", &[(1, 3, b"a", false)]);
         check(b"\xef\xbb\xbf\nb\n", &[(2, 4, b"b", false)]);
+        // The mark is no part of the line.
+        check(b"\xef\xbb\xbf12345678\r\n9\n", &[(1, 3, b"12345678", false), (2, 13, b"9", false)]);
+        check(b"\xef\xbb\xbf123456789\n9\n", &[(1, 3, b"123456789", true), (2, 13, b"9", false)]);
     }
 }
