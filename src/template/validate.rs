@@ -86,7 +86,8 @@ fn without_effect(role: &RoleTemplate) -> Option<NoEffect> {
     of_what_is_written(role).map(|key| NoEffect { key, why, way_out })
 }
 
-/// A key for messages that are written.
+/// A key for messages that are written. Also where the role has none, the model may speak as it: `generate` and
+/// `generation_prompt` have an effect.
 fn of_what_is_written(role: &RoleTemplate) -> Option<&'static str> {
     let keys = [
         ("silent", role.silent && role.refuse.is_some()),
@@ -97,6 +98,8 @@ fn of_what_is_written(role: &RoleTemplate) -> Option<&'static str> {
         ("empty", role.empty != EmptyContent::Written),
         ("merge_into", role.merge_into.is_some()),
         ("default_prompt", role.default_prompt),
+        ("thoughts", role.thoughts.is_some()),
+        ("last_begin", role.last_begin.is_some()),
     ];
     keys.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
 }
