@@ -79,6 +79,10 @@ fn demo() -> Vec<(&'static str, Meta)> {
     vec![
         ("general.architecture", Meta::Text("llama".into())),
         ("llama.context_length", Meta::U32(2048)),
+        ("general.tags", Meta::Texts(vec!["chat".into(), String::new()])),
+        ("llama.layers", Meta::I32s(vec![1, 2, 3])),
+        ("llama.scales", Meta::F32s(vec![0.5; 3])),
+        ("llama.is_small", Meta::Bool(true)),
         ("tokenizer.ggml.model", Meta::Text("gpt2".into())),
         ("tokenizer.ggml.pre", Meta::Text("gpt-2".into())),
         ("tokenizer.ggml.tokens", Meta::Texts(tokens)),
@@ -124,6 +128,11 @@ fn what_cannot_be_read_is_named() {
     let words = |text: &str| Some(Meta::Text(text.into()));
     let otherwise = "use the tokenizer.json of the repository that it was made from";
     let whole = gguf(3, &demo());
+    // A list of this kind under a key that is not read.
+    let listing = |kind: u32, count: u64| {
+        let list = [&9_u32.to_le_bytes()[..], &kind.to_le_bytes(), &count.to_le_bytes()].concat();
+        [gguf(3, &[])[..16].to_vec(), 1_u64.to_le_bytes().to_vec(), text("other"), list].concat()
+    };
     let table = [
         (
             whole[..whole.len() / 2].to_vec(),
@@ -135,6 +144,9 @@ fn what_cannot_be_read_is_named() {
             [gguf(3, &[])[..16].to_vec(), 1_u64.to_le_bytes().to_vec(), u64::MAX.to_le_bytes().to_vec()].concat(),
             format!("its metadata is damaged: a length of {}", u64::MAX),
         ),
+        (listing(9, 1), "its metadata has a list of lists, which metatok does not read".into()),
+        (listing(77, 1), "its metadata is damaged: there is no type 77".into()),
+        (listing(0, 1_000), "the file ends in the middle of its metadata; download it again".into()),
         (
             with("tokenizer.ggml.model", words("bert")),
             format!(
@@ -159,8 +171,10 @@ fn what_cannot_be_read_is_named() {
             "tokenizer.ggml.merges[1] is \"ab\", which is not two entries".into(),
         ),
     ];
-    let count =
-        demo().iter().find_map(|(_, value)| if let Meta::I32s(types) = value { Some(types.len()) } else { None });
+    let count = demo().iter().find_map(|(key, value)| match value {
+        Meta::I32s(types) if *key == "tokenizer.ggml.token_type" => Some(types.len()),
+        _ => None,
+    });
     let count = count.expect("it has types");
     let scored = |scores: Meta| {
         let mut values = demo();

@@ -3,7 +3,7 @@
 //! The format is that of [ggml's specification](https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), versions 2 and 3.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, Read};
 
 use crate::error::{ErrorKind, Result};
 
@@ -64,9 +64,9 @@ impl Metadata {
         let mut values = HashMap::new();
         for _ in 0..count {
             let key = reader.text()?;
-            let value = reader.value()?;
-            if KEPT.iter().any(|kept| key.starts_with(kept)) {
-                values.insert(key, value);
+            match KEPT.iter().any(|kept| key.starts_with(kept)) {
+                true => drop(values.insert(key, reader.value()?)),
+                false => reader.skip_value()?,
             }
         }
         Ok(Self(values))
@@ -165,7 +165,7 @@ impl<R: Read> Reader<R> {
         let read = self.0.by_ref().take(length).read_to_end(bytes)?;
         match read as u64 == length {
             true => Ok(()),
-            false => Err(cut_off(std::io::ErrorKind::UnexpectedEof.into())),
+            false => Err(cut_off(io::ErrorKind::UnexpectedEof.into())),
         }
     }
 
@@ -186,6 +186,29 @@ impl<R: Read> Reader<R> {
         match ends.iter().all(|end| all.is_char_boundary(*end)) {
             true => Ok(Texts { all, ends }),
             false => Err(not_utf8()),
+        }
+    }
+
+    /// Reads over a value, without keeping any of it.
+    fn skip_value(&mut self) -> Result<()> {
+        let (kind, count) = match self.u32()? {
+            ARRAY => (self.u32()?, self.length()?),
+            kind => (kind, 1),
+        };
+        if kind != STRING {
+            return self.skip(count * width(kind)?);
+        }
+        for _ in 0..count {
+            let length = self.length()?;
+            self.skip(length)?;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, length: u64) -> Result<()> {
+        match io::copy(&mut self.0.by_ref().take(length), &mut io::sink())? == length {
+            true => Ok(()),
+            false => Err(cut_off(io::ErrorKind::UnexpectedEof.into())),
         }
     }
 
@@ -227,15 +250,32 @@ impl<R: Read> Reader<R> {
             10 => Value::Int(i64::try_from(self.u64()?).unwrap_or(i64::MAX)),
             11 => Value::Int(i64::from_le_bytes(self.bytes()?)),
             12 => Value::Float(f64::from_le_bytes(self.bytes()?)),
-            ARRAY => return Err(invalid("its metadata has a list of lists, which metatok does not read")),
-            _ => return Err(invalid(&format!("its metadata is damaged: there is no type {kind}"))),
+            _ => return Err(no_number(kind)),
         })
     }
 }
 
-fn cut_off(error: std::io::Error) -> crate::Error {
+/// The bytes of a number.
+fn width(kind: u32) -> Result<u64> {
+    match kind {
+        0 | 1 | 7 => Ok(1),
+        2 | 3 => Ok(2),
+        4..=6 => Ok(4),
+        10..=12 => Ok(8),
+        _ => Err(no_number(kind)),
+    }
+}
+
+fn no_number(kind: u32) -> crate::Error {
+    match kind {
+        ARRAY => invalid("its metadata has a list of lists, which metatok does not read"),
+        _ => invalid(&format!("its metadata is damaged: there is no type {kind}")),
+    }
+}
+
+fn cut_off(error: io::Error) -> crate::Error {
     match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => {
+        io::ErrorKind::UnexpectedEof => {
             ErrorKind::Invalid("the file ends in the middle of its metadata".into()).with_way_out("download it again")
         }
         _ => error.into(),
