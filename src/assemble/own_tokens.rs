@@ -71,14 +71,14 @@ impl Assembler {
         if !pieces.iter().any(is_content) {
             return Ok(None);
         }
-        let (mut own, mut start) = (OwnTokens::default(), 0);
+        let (mut own, mut start, mut scratch) = (OwnTokens::default(), 0, Scratch::default());
         for group in pieces.chunk_by(|a, b| is_content(a) == is_content(b)) {
             let text: String = texts(group).map(|(text, _)| text).collect();
             if !is_content(&group[0]) {
                 let before = if group.as_ptr() == pieces.as_ptr() { "" } else { ANY_CONTENT };
                 let after = if group.as_ptr_range().end == pieces.as_ptr_range().end { "" } else { ANY_CONTENT };
                 own.0.extend(
-                    self.reserved_in(&text, [before, after], run)?
+                    self.reserved_in(&text, [before, after], run, &mut scratch)?
                         .into_iter()
                         .map(|(id, bytes)| (id, start + bytes.start..start + bytes.end)),
                 );
@@ -89,11 +89,17 @@ impl Assembler {
     }
 
     /// The reserved tokens of a text with these neighbours.
-    fn reserved_in(&self, text: &str, beside: [&str; 2], run: Run<'_>) -> Result<Vec<(TokenId, Range<usize>)>> {
+    fn reserved_in(
+        &self,
+        text: &str,
+        beside: [&str; 2],
+        run: Run<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<(TokenId, Range<usize>)>> {
         let joined = [beside[0], text, beside[1]].concat();
         let run = Run { text: &joined, ..run };
         let mut ids = Vec::new();
-        self.tokenizer.encode_run(self.finder(), run, &mut Scratch::default(), &mut ids)?;
+        self.tokenizer.encode_run(self.finder(), run, scratch, &mut ids)?;
         if !self.reserved.any(&ids) {
             return Ok(Vec::new());
         }
