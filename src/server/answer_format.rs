@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::server::EngineAnswer;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 
 /// A format of answers: a JSON object, recognised by its keys.
 #[derive(Debug)]
@@ -12,5 +12,5 @@ pub struct AnswerFormat {
     /// The keys that identify it: an answer has all of them.
     pub keys: &'static [&'static str],
     /// Reads the answers of one object.
-    pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
+    pub(super) read: for<'a> fn(&RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>>,
 }

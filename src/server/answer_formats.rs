@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{ErrorKind, Result};
 use crate::input::{from_json, is_of_no_json};
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 use crate::server::unfinished::event;
 use crate::server::{
     AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, messages, openai_batch, own, request_output,
@@ -56,18 +56,18 @@ pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
 }
 
 fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
-    let keys: Keys<'_> = from_json(json).map_err(|error| event(json).or_else(|| page(json)).unwrap_or(error))?;
-    let format = ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key)));
-    let format = format.ok_or_else(|| unknown(&keys))?;
-    let mut answers = (format.read)(&keys)?;
-    if answers.is_empty() && keys.has("error") {
-        answers = (own::ERROR.read)(&keys)?;
+    let object: RawObject<'_> = from_json(json).map_err(|error| event(json).or_else(|| page(json)).unwrap_or(error))?;
+    let format = ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| object.has(key)));
+    let format = format.ok_or_else(|| unknown(&object))?;
+    let mut answers = (format.read)(&object)?;
+    if answers.is_empty() && object.has("error") {
+        answers = (own::ERROR.read)(&object)?;
     }
     if answers.is_empty() {
         return Err(no_answer());
     }
     // Whoever made the request gave it this id.
-    if let Some(id) = keys.raw("custom_id") {
+    if let Some(id) = object.raw("custom_id") {
         answers.iter_mut().for_each(|answer| answer.id = Some(Cow::Borrowed(id)));
     }
     Ok(answers)
@@ -84,9 +84,9 @@ fn no_answer() -> crate::Error {
     ErrorKind::Invalid("it has no answer, and no error in place of one".into()).into()
 }
 
-fn unknown(keys: &Keys<'_>) -> crate::Error {
-    let name = |name: &str| if keys.has(name) { format!("{name:?}") } else { format!("{name:?} (null)") };
-    let names: Vec<String> = keys.names().map(name).collect();
+fn unknown(object: &RawObject<'_>) -> crate::Error {
+    let name = |name: &str| if object.has(name) { format!("{name:?}") } else { format!("{name:?} (null)") };
+    let names: Vec<String> = object.names().map(name).collect();
     let what = match names.as_slice() {
         [] => "it has no keys".to_owned(),
         [name] => format!("it has only the key {name}"),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::error::{ErrorKind, Result};
 use crate::input::{from_json, without_escapes};
 use crate::server::EngineAnswer;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 use crate::server::request_id::{json_string, row_of_request};
 
 /// A request of any form.
@@ -39,8 +39,8 @@ impl Asked {
     /// # Errors
     /// [`ErrorKind::Parse`] if it is no object of JSON; [`ErrorKind::Invalid`] if it has no id.
     pub(crate) fn read(json: &str) -> Result<Self> {
-        let keys: Keys<'_> = from_json(json)?;
-        let id = IDS.iter().find_map(|(key, is_repeated)| keys.raw(key).map(|id| (id, *is_repeated)));
+        let object: RawObject<'_> = from_json(json)?;
+        let id = IDS.iter().find_map(|(key, is_repeated)| object.raw(key).map(|id| (id, *is_repeated)));
         let Some((id, is_repeated)) = id else {
             let names: Vec<&str> = IDS.iter().map(|(key, _)| *key).collect();
             let what = format!("this request has no id; the keys of ids are {}", names.join(", "));
@@ -48,11 +48,11 @@ impl Asked {
         };
         Ok(Self {
             id: id.to_owned(),
-            repeat: keys.get_own("repeat"),
-            turn: keys.get_own("turn"),
-            columns: keys.raw("columns").map(ToOwned::to_owned),
+            repeat: object.get_own("repeat"),
+            turn: object.get_own("turn"),
+            columns: object.raw("columns").map(ToOwned::to_owned),
             is_repeated,
-            count: count(&keys),
+            count: count(&object),
             choice: None,
         })
     }
@@ -130,14 +130,14 @@ impl Asked {
 const WAY_OUT: &str = "request one answer, or leave the requests out";
 
 /// How many answers a request asks for that are no choices of one object, but objects of their own.
-fn count(keys: &Keys<'_>) -> usize {
+fn count(object: &RawObject<'_>) -> usize {
     #[derive(Default, Deserialize)]
     struct Sampling {
         n: Option<usize>,
     }
 
-    let is_sglang = keys.has("input_ids") || keys.has("text");
-    let sampling: Sampling = keys.get_own("sampling_params").filter(|_| is_sglang).unwrap_or_default();
-    let of_llama_cpp = || keys.get_own("n_cmpl").or_else(|| keys.get_own("n").filter(|_| keys.has("n_predict")));
+    let is_sglang = object.has("input_ids") || object.has("text");
+    let sampling: Sampling = object.get_own("sampling_params").filter(|_| is_sglang).unwrap_or_default();
+    let of_llama_cpp = || object.get_own("n_cmpl").or_else(|| object.get_own("n").filter(|_| object.has("n_predict")));
     sampling.n.or_else(of_llama_cpp).unwrap_or(1).clamp(1, MOST_ANSWERS)
 }

@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use crate::conversation::{SAID_BESIDE, says_nothing};
 use crate::error::{At, Result};
 use crate::input::from_json;
-use crate::server::keys::Keys;
 use crate::server::protocol::{MODELS, Tokenize, Usage, read_models};
+use crate::server::raw_object::RawObject;
 use crate::server::request_id::json_string;
 use crate::server::token_logprobs::{VllmLogprobs, all};
 use crate::server::unfinished::{NO_REASON, is_null, unfinished};
@@ -44,7 +44,7 @@ pub(super) const VLLM: Protocol = Protocol {
 };
 
 /// Reads the token counts of an event, which have OpenAI's keys.
-fn usage(keys: &Keys<'_>) -> Result<Usage> {
+fn usage(object: &RawObject<'_>) -> Result<Usage> {
     #[derive(Default, Deserialize)]
     struct Counts {
         completion_tokens: Option<usize>,
@@ -56,7 +56,7 @@ fn usage(keys: &Keys<'_>) -> Result<Usage> {
         cached_tokens: Option<usize>,
     }
 
-    let Counts { completion_tokens, prompt_tokens_details } = keys.get("usage")?.unwrap_or_default();
+    let Counts { completion_tokens, prompt_tokens_details } = object.get("usage")?.unwrap_or_default();
     let cached_tokens = prompt_tokens_details.and_then(|details| details.cached_tokens);
     Ok(Usage { completion_tokens, cached_tokens })
 }
@@ -102,9 +102,9 @@ struct Part {
 
 /// The text of a message, and what else it says, as a JSON object. Its content is null, or left out, if it says nothing.
 fn of_message(message: &RawValue) -> Result<(Option<String>, Option<Box<RawValue>>)> {
-    let keys: Keys<'_> = from_json(message.get())?;
+    let object: RawObject<'_> = from_json(message.get())?;
     let mut beside = Vec::new();
-    let text = match keys.get("content")? {
+    let text = match object.get("content")? {
         Some(MessageContent::Text(text)) => Some(text),
         Some(MessageContent::Parts(parts)) => {
             if parts.iter().any(|part| part.text.is_none()) {
@@ -112,14 +112,14 @@ fn of_message(message: &RawValue) -> Result<(Option<String>, Option<Box<RawValue
             }
             Some(parts.into_iter().filter_map(|part| part.text).collect())
         }
-        None => keys.names().any(|key| matches!(key, "content" | "role")).then(String::new),
+        None => object.names().any(|key| matches!(key, "content" | "role")).then(String::new),
     };
     let says_something = |value: &RawValue| serde_json::from_str(value.get()).is_ok_and(|value| !says_nothing(&value));
-    beside.extend(SAID_BESIDE.into_iter().filter(|key| keys.raw(key).is_some_and(says_something)));
-    let entry = |key: &str| format!("{key:?}:{}", keys.raw(key).map_or("null", RawValue::get));
-    let object =
+    beside.extend(SAID_BESIDE.into_iter().filter(|key| object.raw(key).is_some_and(says_something)));
+    let entry = |key: &str| format!("{key:?}:{}", object.raw(key).map_or("null", RawValue::get));
+    let beside =
         (!beside.is_empty()).then(|| format!("{{{}}}", beside.into_iter().map(entry).collect::<Vec<_>>().join(",")));
-    Ok((text, object.and_then(|object| RawValue::from_string(object).ok())))
+    Ok((text, beside.and_then(|object| RawValue::from_string(object).ok())))
 }
 
 /// Dynamo's extension. It describes a choice only if there is exactly one.
@@ -129,13 +129,13 @@ struct NvExt {
     stop_reason: Option<StopReason>,
 }
 
-pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let choices: Vec<Choice<'_>> = keys.get("choices")?.unwrap_or_default();
-    let (answer, mut prompt_logprobs) = (keys.answer()?, all::<VllmLogprobs>(keys.get("prompt_logprobs")?));
-    let id = keys.raw("id").or_else(|| keys.raw("request_id"));
+pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let choices: Vec<Choice<'_>> = object.get("choices")?.unwrap_or_default();
+    let (answer, mut prompt_logprobs) = (object.answer()?, all::<VllmLogprobs>(object.get("prompt_logprobs")?));
+    let id = object.raw("id").or_else(|| object.raw("request_id"));
     let id = id.map(|id| without_prefix(Cow::Borrowed(id)));
     let is_only = choices.len() == 1;
-    let nvext: NvExt = keys.get("nvext")?.unwrap_or_default();
+    let nvext: NvExt = object.get("nvext")?.unwrap_or_default();
     let answers = choices.into_iter().enumerate().map(|(i, choice)| {
         let is_chat = choice.text.is_none() && choice.message.is_some();
         let message = choice.message.map(of_message).transpose().at(format_args!("choices[{i}]"))?;
@@ -169,8 +169,8 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
 }
 
 /// The same of a file, in which a part of a streamed answer is an error.
-fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let answers = read(keys);
+fn read_whole<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let answers = read(object);
     let says_nothing = |answer: &EngineAnswer<'_>| {
         answer.token_ids.is_none() && answer.text.is_none() && answer.message.is_none() && answer.error.is_none()
     };
@@ -179,11 +179,11 @@ fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     }
     match &answers {
         Ok(all) if all.iter().all(|answer| answer.finish_reason.is_some()) => answers,
-        _ => check_whole(keys).and(answers),
+        _ => check_whole(object).and(answers),
     }
 }
 
-fn check_whole(keys: &Keys<'_>) -> Result<()> {
+fn check_whole(object: &RawObject<'_>) -> Result<()> {
     #[derive(Deserialize)]
     struct Choice {
         /// In place of a message.
@@ -193,7 +193,7 @@ fn check_whole(keys: &Keys<'_>) -> Result<()> {
     }
 
     // What else is wrong, the answers tell.
-    let choices: Vec<Choice> = keys.get("choices").ok().flatten().unwrap_or_default();
+    let choices: Vec<Choice> = object.get("choices").ok().flatten().unwrap_or_default();
     match choices.iter().find(|choice| choice.delta.is_some() || choice.goes_on) {
         Some(Choice { delta: Some(_), .. }) => Err(unfinished("it has a \"delta\"")),
         Some(_) => Err(unfinished(NO_REASON)),

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
 use crate::server::engine_keys::EngineKeys;
-use crate::server::keys::Keys;
 use crate::server::object::Object;
 use crate::server::protocol::{MODELS, Tokenize, Usage, number, read_models};
+use crate::server::raw_object::RawObject;
 use crate::server::request::Requests;
 use crate::server::unfinished::unfinished;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
@@ -104,45 +104,45 @@ enum StopType {
 const OLDER: [(&str, StopType); 3] =
     [("stopped_eos", StopType::Eos), ("stopped_word", StopType::Word), ("stopped_limit", StopType::Limit)];
 
-fn stop_type(keys: &Keys<'_>) -> Result<Option<StopType>> {
-    if let Some(stop_type) = keys.get("stop_type")? {
+fn stop_type(object: &RawObject<'_>) -> Result<Option<StopType>> {
+    if let Some(stop_type) = object.get("stop_type")? {
         return Ok(Some(stop_type));
     }
     for (key, stop_type) in OLDER {
-        if keys.get(key)? == Some(true) {
+        if object.get(key)? == Some(true) {
             return Ok(Some(stop_type));
         }
     }
     Ok(None)
 }
 
-fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let text: String = keys.get("content")?.unwrap_or_default();
-    let tokens: Vec<TokenId> = keys.get("tokens")?.unwrap_or_default();
+fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let text: String = object.get("content")?.unwrap_or_default();
+    let tokens: Vec<TokenId> = object.get("tokens")?.unwrap_or_default();
     // Without `return_tokens` there are none, even if tokens were generated.
-    let has_ids = !tokens.is_empty() || keys.get("tokens_predicted")? == Some(0);
-    let word: Option<String> = keys.get("stopping_word")?;
-    let answer = keys.answer()?;
+    let has_ids = !tokens.is_empty() || object.get("tokens_predicted")? == Some(0);
+    let word: Option<String> = object.get("stopping_word")?;
+    let answer = object.answer()?;
     Ok(vec![EngineAnswer {
         token_ids: has_ids.then_some(tokens),
         text: Some(text),
-        finish_reason: match stop_type(keys)? {
+        finish_reason: match stop_type(object)? {
             Some(StopType::Eos | StopType::Word) => Some("stop".into()),
             Some(StopType::Limit) => Some("length".into()),
             Some(StopType::None) | None => None,
         },
         stop_reason: word.filter(|word| !word.is_empty()).map(StopReason::String),
         // The first one's number is that of an only answer, too.
-        choice: keys.get_own("index").filter(|index| *index > 0).or(answer.choice),
+        choice: object.get_own("index").filter(|index| *index > 0).or(answer.choice),
         ..answer
     }])
 }
 
 /// The same of a file, in which a part of a streamed answer is an error.
-fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    match keys.raw("stop").is_some_and(|stop| stop.get() == "false") {
+fn read_whole<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    match object.raw("stop").is_some_and(|stop| stop.get() == "false") {
         true => Err(unfinished("its \"stop\" is false")),
-        false => read(keys),
+        false => read(object),
     }
 }
 
@@ -171,12 +171,12 @@ fn read_props(props: &Value, served: &mut Served) {
     served.max_model_len = number(props, "/default_generation_settings/n_ctx").or(served.max_model_len);
 }
 
-fn usage(keys: &Keys<'_>) -> Result<Usage> {
+fn usage(object: &RawObject<'_>) -> Result<Usage> {
     #[derive(Default, Deserialize)]
     struct Timings {
         cache_n: Option<usize>,
     }
 
-    let Timings { cache_n } = keys.get("timings")?.unwrap_or_default();
-    Ok(Usage { completion_tokens: keys.get("tokens_predicted")?, cached_tokens: cache_n })
+    let Timings { cache_n } = object.get("timings")?.unwrap_or_default();
+    Ok(Usage { completion_tokens: object.get("tokens_predicted")?, cached_tokens: cache_n })
 }

@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::input::from_json;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 use crate::server::{AnswerFormat, EngineAnswer, without_infinities};
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "lm-evaluation-harness", keys: &["resps"], read };
 
-fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let requests: Vec<Vec<String>> = keys.get("resps")?.unwrap_or_default();
-    let answer = keys.answer()?;
-    let id = keys.raw("doc_id").map(Cow::Borrowed);
+fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let requests: Vec<Vec<String>> = object.get("resps")?.unwrap_or_default();
+    let answer = object.answer()?;
+    let id = object.raw("doc_id").map(Cow::Borrowed);
     let texts: Vec<String> = requests.into_iter().flatten().collect();
     let is_only = texts.len() == 1;
     let answers = texts.into_iter().enumerate().map(|(i, text)| EngineAnswer {
@@ -60,12 +60,12 @@ impl SeenSamples {
 
 /// Of a sample, and of its filter.
 fn hashes(json: &str) -> Option<(u64, u64)> {
-    let keys = without_infinities(json, |json| {
-        let keys: Keys<'_> = from_json(json)?;
-        let filter = keys.raw("filter").filter(|_| keys.has("resps"));
-        Ok(filter.map(|filter| (hash(SAMPLE.map(|key| keys.raw(key).map(RawValue::get))), hash(filter.get()))))
+    let sample = without_infinities(json, |json| {
+        let object: RawObject<'_> = from_json(json)?;
+        let filter = object.raw("filter").filter(|_| object.has("resps"));
+        Ok(filter.map(|filter| (hash(SAMPLE.map(|key| object.raw(key).map(RawValue::get))), hash(filter.get()))))
     });
-    keys.ok().flatten()
+    sample.ok().flatten()
 }
 
 fn hash(value: impl Hash) -> u64 {

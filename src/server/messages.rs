@@ -6,7 +6,7 @@
 use crate::error::{At, Result};
 use crate::input::from_json;
 use crate::server::answer::TOOL_CALLS;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 use crate::server::said::Said;
 use crate::server::{AnswerFormat, EngineAnswer, StopReason};
 
@@ -15,9 +15,9 @@ pub(super) const ANSWERS: AnswerFormat =
 pub(super) const BATCH: AnswerFormat =
     AnswerFormat { name: "Anthropic's batch API", keys: &["custom_id", "result"], read: read_batch };
 
-fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let said = Said::of_parts(keys, "content", read_block)?;
-    let reason: String = keys.get("stop_reason")?.unwrap_or_default();
+fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let said = Said::of_parts(object, "content", read_block)?;
+    let reason: String = object.get("stop_reason")?.unwrap_or_default();
     let finish_reason = match &*reason {
         "end_turn" | "stop_sequence" => "stop",
         "max_tokens" | "model_context_window_exceeded" => "length",
@@ -26,13 +26,13 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     };
     Ok(vec![EngineAnswer {
         finish_reason: Some(finish_reason.to_owned()),
-        stop_reason: keys.get("stop_sequence")?.map(StopReason::String),
-        ..said.into_answer(keys.answer()?)
+        stop_reason: object.get("stop_sequence")?.map(StopReason::String),
+        ..said.into_answer(object.answer()?)
     }])
 }
 
 /// Whether it is a block of a known kind.
-fn read_block(block: &Keys<'_>, said: &mut Said<'_>) -> Result<bool> {
+fn read_block(block: &RawObject<'_>, said: &mut Said<'_>) -> Result<bool> {
     match block.get::<String>("type")?.as_deref() {
         Some("text") => said.text.extend(block.get::<String>("text")?),
         Some("thinking") => said.beside.reasoning_content.extend(block.get::<String>("thinking")?),
@@ -46,11 +46,12 @@ fn read_block(block: &Keys<'_>, said: &mut Said<'_>) -> Result<bool> {
 }
 
 /// The `result` has a message or an error. If it was canceled or has expired, it is an error itself.
-fn read_batch<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let result = keys.raw("result").map(|result| from_json::<Keys<'a>>(result.get())).transpose().at("result")?;
+fn read_batch<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let result =
+        object.raw("result").map(|result| from_json::<RawObject<'a>>(result.get())).transpose().at("result")?;
     let [message, error] = ["message", "error"].map(|key| result.as_ref().and_then(|result| result.raw(key)));
     match message {
-        Some(message) => from_json(message.get()).and_then(|keys| read(&keys)).at("result.message"),
-        None => Ok(vec![EngineAnswer { error: error.or(keys.raw("result")), ..keys.answer()? }]),
+        Some(message) => from_json(message.get()).and_then(|object| read(&object)).at("result.message"),
+        None => Ok(vec![EngineAnswer { error: error.or(object.raw("result")), ..object.answer()? }]),
     }
 }

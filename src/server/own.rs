@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::error::Result;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 use crate::server::{AnswerFormat, EngineAnswer, StopReason};
 
 pub(super) const IDS: AnswerFormat = AnswerFormat { name: "metatok", keys: &["token_ids"], read };
@@ -19,33 +19,33 @@ struct Reported {
     stop_reason: Option<StopReason>,
 }
 
-fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let stop = keys.get_own("stop");
-    let engine = match keys.get_own("engine") {
+fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let stop = object.get_own("stop");
+    let engine = match object.get_own("engine") {
         Some(engine) => engine,
         // The reason is metatok's own, which found the stop.
         None if stop.is_some() => Reported { finish_reason: None, stop_reason: None },
         None => {
-            let reason: Option<String> = keys.get("finish_reason")?;
+            let reason: Option<String> = object.get("finish_reason")?;
             // So is this one, which metatok gives to every error.
-            let reason = reason.filter(|reason| reason != "error" || !keys.has("error"));
-            Reported { finish_reason: reason, stop_reason: keys.get("stop_reason")? }
+            let reason = reason.filter(|reason| reason != "error" || !object.has("error"));
+            Reported { finish_reason: reason, stop_reason: object.get("stop_reason")? }
         }
     };
-    let message = keys.raw("message").filter(|message| message.get().starts_with('{'));
+    let message = object.raw("message").filter(|message| message.get().starts_with('{'));
     // Other programs have a truth value under this name.
-    let truncated = keys.raw("truncated").filter(|truncated| truncated.get().starts_with('{'));
+    let truncated = object.raw("truncated").filter(|truncated| truncated.get().starts_with('{'));
     Ok(vec![EngineAnswer {
         truncated,
-        token_ids: keys.get("token_ids")?,
-        text: keys.get("text")?,
+        token_ids: object.get("token_ids")?,
+        text: object.get("text")?,
         is_chat: message.is_some(),
         message: message.map(Cow::Borrowed),
         finish_reason: engine.finish_reason,
         stop_reason: engine.stop_reason,
         stop,
-        tail: keys.get_own("tail").filter(|_| keys.has("token_ids")).unwrap_or_default(),
-        error: keys.raw("error"),
-        ..keys.answer()?
+        tail: object.get_own("tail").filter(|_| object.has("token_ids")).unwrap_or_default(),
+        error: object.raw("error"),
+        ..object.answer()?
     }])
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::input::from_json;
 use crate::server::EngineAnswer;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 use crate::server::server_error;
 
 /// How to talk to a server over HTTP. A request is a line of the output form with this name.
@@ -32,9 +32,9 @@ pub struct Protocol {
     /// Whether a stream that begins with an object as the error, without a status, refuses the request.
     pub(crate) refuses_in_stream: bool,
     /// Reads an event of a stream, like an answer.
-    pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
+    pub(super) read: for<'a> fn(&RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>>,
     /// Reads the token counts of an event.
-    pub(super) usage: fn(&Keys<'_>) -> Result<Usage>,
+    pub(super) usage: fn(&RawObject<'_>) -> Result<Usage>,
 }
 
 /// The path of OpenAI's list of models.
@@ -112,13 +112,13 @@ impl Protocol {
     /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) and [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) if it is not
     /// an event.
     pub(crate) fn event<'a>(&self, data: &'a str) -> Result<StreamEvent<'a>> {
-        let keys: Keys<'a> = from_json(data)?;
-        if let Some(error) = keys.raw("error").or_else(|| server_error::in_stream(&keys)) {
+        let object: RawObject<'a> = from_json(data)?;
+        if let Some(error) = object.raw("error").or_else(|| server_error::in_stream(&object)) {
             let answer = Some(EngineAnswer { error: Some(error), ..EngineAnswer::default() });
             return Ok(StreamEvent { answer, usage: Usage::default(), extent: Extent::Piece });
         }
-        let usage = (self.usage)(&keys)?;
-        let mut answer = (self.read)(&keys)?.into_iter().next();
+        let usage = (self.usage)(&object)?;
+        let mut answer = (self.read)(&object)?.into_iter().next();
         if let Some(answer) = &mut answer {
             // Some servers send an empty reason until the answer ends.
             answer.finish_reason.take_if(|reason| reason.is_empty());

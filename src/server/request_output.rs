@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::error::Result;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 use crate::server::token_logprobs::{VllmLogprobs, all};
 use crate::server::unfinished::unfinished;
 use crate::server::{AnswerFormat, EngineAnswer, StopReason};
@@ -22,15 +22,16 @@ struct Output {
     stop_reason: Option<StopReason>,
 }
 
-fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    if keys.get_own("finished") == Some(false) {
+fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    if object.get_own("finished") == Some(false) {
         return Err(unfinished("its \"finished\" is false"));
     }
-    let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
-    let answer = EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(keys.get("prompt_logprobs")?), ..keys.answer()? };
+    let outputs: Vec<Output> = object.get("outputs")?.unwrap_or_default();
+    let answer =
+        EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(object.get("prompt_logprobs")?), ..object.answer()? };
     let is_only = outputs.len() == 1;
     let answers = outputs.into_iter().enumerate().map(|(i, output)| EngineAnswer {
-        id: answer.id.clone().or_else(|| keys.raw("request_id").map(Cow::Borrowed)),
+        id: answer.id.clone().or_else(|| object.raw("request_id").map(Cow::Borrowed)),
         choice: (!is_only).then_some(output.index.unwrap_or(i)).or(answer.choice),
         token_ids: output.token_ids,
         text: output.text,

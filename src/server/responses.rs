@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::error::Result;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 use crate::server::said::Said;
 use crate::server::unfinished::in_progress;
 use crate::server::{AnswerFormat, EngineAnswer};
@@ -23,15 +23,15 @@ struct Incomplete {
     reason: Option<String>,
 }
 
-fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let status: String = keys.get("status")?.unwrap_or_default();
+fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let status: String = object.get("status")?.unwrap_or_default();
     if matches!(&*status, "in_progress" | "queued") {
         return Err(in_progress(&status));
     }
-    let said = Said::of_parts(keys, "output", read_item)?;
+    let said = Said::of_parts(object, "output", read_item)?;
     let finish_reason = match &*status {
         "completed" => said.complete().to_owned(),
-        "incomplete" => match keys.get::<Incomplete>("incomplete_details")?.unwrap_or_default().reason {
+        "incomplete" => match object.get::<Incomplete>("incomplete_details")?.unwrap_or_default().reason {
             Some(reason) if reason != "max_output_tokens" => reason,
             _ => "length".to_owned(),
         },
@@ -39,12 +39,12 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         "cancelled" => "abort".to_owned(),
         _ => status,
     };
-    let answer = said.into_answer(keys.answer()?);
-    Ok(vec![EngineAnswer { finish_reason: Some(finish_reason), error: keys.raw("error"), ..answer }])
+    let answer = said.into_answer(object.answer()?);
+    Ok(vec![EngineAnswer { finish_reason: Some(finish_reason), error: object.raw("error"), ..answer }])
 }
 
 /// Whether it is an item of a known kind.
-fn read_item(item: &Keys<'_>, said: &mut Said<'_>) -> Result<bool> {
+fn read_item(item: &RawObject<'_>, said: &mut Said<'_>) -> Result<bool> {
     let parts = |key| Ok::<_, crate::Error>(item.get::<Vec<Part>>(key)?.unwrap_or_default());
     match item.get::<String>("type")?.as_deref() {
         Some("message") => {

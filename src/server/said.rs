@@ -9,7 +9,7 @@ use crate::error::{At, Result};
 use crate::input::from_json;
 use crate::server::EngineAnswer;
 use crate::server::answer::TOOL_CALLS;
-use crate::server::keys::Keys;
+use crate::server::raw_object::RawObject;
 
 /// What the parts of an answer say.
 #[derive(Default)]
@@ -48,13 +48,17 @@ struct Function {
 
 impl<'a> Said<'a> {
     /// Reads the parts that a key lists. `read` tells whether a part is of a known kind.
-    pub(super) fn of_parts(keys: &Keys<'a>, key: &str, read: fn(&Keys<'_>, &mut Self) -> Result<bool>) -> Result<Self> {
+    pub(super) fn of_parts(
+        object: &RawObject<'a>,
+        key: &str,
+        read: fn(&RawObject<'_>, &mut Self) -> Result<bool>,
+    ) -> Result<Self> {
         let mut said = Self::default();
-        let parts: Vec<&RawValue> = keys.get(key)?.unwrap_or_default();
+        let parts: Vec<&RawValue> = object.get(key)?.unwrap_or_default();
         for (i, part) in parts.into_iter().enumerate() {
             let is_known = from_json(part.get()).and_then(|part| read(&part, &mut said));
             if !is_known.at(format_args!("{key}[{i}]"))? {
-                said.beside.content = keys.raw(key);
+                said.beside.content = object.raw(key);
             }
         }
         Ok(said)

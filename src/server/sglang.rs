@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
 use crate::server::engine_keys::{EngineKeys, PENALTIES};
-use crate::server::keys::Keys;
 use crate::server::nested_params::NestedParams;
 use crate::server::object::Object;
 use crate::server::protocol::{MODELS, Tokenize, Usage, number, read_models};
+use crate::server::raw_object::RawObject;
 use crate::server::request::{Requests, first_scored};
 use crate::server::token_logprobs::{SglangLogprob, all};
 use crate::server::unfinished::{NO_REASON, is_null, unfinished};
@@ -147,34 +147,34 @@ struct Finish<'a> {
     message: Option<&'a RawValue>,
 }
 
-fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    Ok(vec![answer(keys)?.0])
+fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    Ok(vec![answer(object)?.0])
 }
 
 /// The same of a file, in which an answer that was aborted and says why is an error, and so is a part of a streamed one.
-fn read_whole<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let (answer, error) = answer(keys)?;
+fn read_whole<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let (answer, error) = answer(object)?;
     if answer.finish_reason.is_none() {
-        check_whole(keys)?;
+        check_whole(object)?;
     }
     Ok(vec![EngineAnswer { error, ..answer }])
 }
 
-fn check_whole(keys: &Keys<'_>) -> Result<()> {
+fn check_whole(object: &RawObject<'_>) -> Result<()> {
     #[derive(Default, Deserialize)]
     struct MetaInfo {
         #[serde(default, rename = "finish_reason", deserialize_with = "is_null")]
         goes_on: bool,
     }
 
-    let MetaInfo { goes_on } = keys.get("meta_info")?.unwrap_or_default();
+    let MetaInfo { goes_on } = object.get("meta_info")?.unwrap_or_default();
     if goes_on { Err(unfinished(NO_REASON)) } else { Ok(()) }
 }
 
 /// An answer, and why it was aborted, if it says so.
-fn answer<'a>(keys: &Keys<'a>) -> Result<(EngineAnswer<'a>, Option<&'a RawValue>)> {
-    let info: MetaInfo<'a> = keys.get("meta_info")?.unwrap_or_default();
-    let answer = keys.answer()?;
+fn answer<'a>(object: &RawObject<'a>) -> Result<(EngineAnswer<'a>, Option<&'a RawValue>)> {
+    let info: MetaInfo<'a> = object.get("meta_info")?.unwrap_or_default();
+    let answer = object.answer()?;
     let (mut finish_reason, mut stop_reason, mut aborted) = (None, None, None);
     if let Some(Finish { r#type, matched, message }) = info.finish_reason {
         aborted = message.filter(|_| r#type == "abort");
@@ -183,8 +183,8 @@ fn answer<'a>(keys: &Keys<'a>) -> Result<(EngineAnswer<'a>, Option<&'a RawValue>
     let answer = EngineAnswer {
         id: answer.id.clone().or_else(|| info.id.map(Cow::Borrowed)),
         prompt_logprobs: all(info.input_token_logprobs),
-        token_ids: keys.get("output_ids")?,
-        text: keys.get("text")?,
+        token_ids: object.get("output_ids")?,
+        text: object.get("text")?,
         finish_reason,
         stop_reason,
         stop_is_optional: info.id.is_none(),
@@ -223,14 +223,14 @@ fn read_server_info(info: &Value, served: &mut Served) {
     }
 }
 
-fn usage(keys: &Keys<'_>) -> Result<Usage> {
+fn usage(object: &RawObject<'_>) -> Result<Usage> {
     #[derive(Default, Deserialize)]
     struct Counts {
         completion_tokens: Option<usize>,
         cached_tokens: Option<usize>,
     }
 
-    let Counts { completion_tokens, cached_tokens } = keys.get("meta_info")?.unwrap_or_default();
+    let Counts { completion_tokens, cached_tokens } = object.get("meta_info")?.unwrap_or_default();
     Ok(Usage { completion_tokens, cached_tokens })
 }
 

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use crate::builder::PromptBuilder;
 use crate::error::{At, Error, ErrorKind, Result, Warning};
 use crate::server::engine_keys::EngineKeys;
-use crate::server::keys::Keys;
 use crate::server::object::Object;
+use crate::server::raw_object::RawObject;
 use crate::server::request::{Requests, Sampled};
 use crate::server::{AnswerFormat, EngineAnswer};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink, write_numbers};
@@ -222,8 +222,8 @@ fn integers((at, output): (usize, &Output<'_>)) -> Result<Vec<i64>> {
 }
 
 /// Reads each beam or sequence: the rows of `output_ids`, which are as long as the longest one.
-fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
+fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let outputs: Vec<Output> = object.get("outputs")?.unwrap_or_default();
     let find = |name: &str| outputs.iter().enumerate().find(|(_, output)| output.name == name);
     let found = find("output_ids").ok_or_else(|| ErrorKind::Invalid("there is no output \"output_ids\"".into()))?;
     let ids = integers(found)?;
@@ -232,7 +232,7 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         [.., _, row_length] if row_length > 0 && ids.len().is_multiple_of(row_length) => row_length,
         _ => ids.len().max(1),
     };
-    let (answer, is_only) = (keys.answer()?, ids.len() <= row_length);
+    let (answer, is_only) = (object.answer()?, ids.len() <= row_length);
     let read = |(choice, row): (usize, &[i64])| {
         let length = lengths.get(choice).and_then(|length| usize::try_from(*length).ok()).unwrap_or(usize::MAX);
         // Shorter beams are padded with -1.

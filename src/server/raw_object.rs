@@ -1,4 +1,4 @@
-//! The keys of a JSON object, with values that are not parsed yet.
+//! A JSON object that is read key by key; its values are not parsed before.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,11 +10,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::server::EngineAnswer;
 use crate::wording;
 
-/// The keys of an object, in order.
+/// An object: its keys in order, each with its value as written.
 #[derive(Debug)]
-pub(super) struct Keys<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct RawObject<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'a> Keys<'a> {
+impl<'a> RawObject<'a> {
     pub(super) fn has(&self, key: &str) -> bool {
         self.raw(key).is_some()
     }
@@ -72,12 +72,12 @@ fn wrong<'a, T: Deserialize<'a>>(value: &'a RawValue, key: &str) -> Error {
     }
 }
 
-impl<'de> Deserialize<'de> for Keys<'de> {
+impl<'de> Deserialize<'de> for RawObject<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Object;
 
         impl<'de> Visitor<'de> for Object {
-            type Value = Keys<'de>;
+            type Value = RawObject<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Keys<'de> {
                 while let Some(Key(key)) = map.next_key()? {
                     keys.push((key, map.next_value()?));
                 }
-                Ok(Keys(keys))
+                Ok(RawObject(keys))
             }
         }
 
