@@ -7,7 +7,7 @@ use crate::score::{Score, ScoredAnswer};
 
 /// The keys that a score adds.
 #[derive(Serialize)]
-struct Keys<'s> {
+struct AddedKeys<'s> {
     found: Option<&'s str>,
     correct: bool,
 }
@@ -32,11 +32,11 @@ pub fn scored_line(line: &str, answer: &ScoredAnswer, score: Option<&Score>) -> 
         let what = "it already has \"found\" or \"correct\", which scoring adds; score the output of `run` or `trim`";
         return Err(ErrorKind::Invalid(what.into()).into());
     }
-    let keys = Keys {
+    let added = AddedKeys {
         found: score.and_then(|score| score.found.as_deref()),
         correct: score.is_some_and(|score| score.is_correct),
     };
-    let keys = serde_json::to_string(&keys).expect("a text and a truth are JSON");
+    let added = serde_json::to_string(&added).expect("a text and a truth are JSON");
     let own = line.trim_end().strip_suffix('}').unwrap_or(line).trim_end();
-    Ok(format!("{own},{}", &keys[1..]))
+    Ok(format!("{own},{}", &added[1..]))
 }
