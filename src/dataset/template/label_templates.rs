@@ -3,13 +3,13 @@
 use crate::conversation::Conversation;
 use crate::dataset::dataset_error;
 use crate::dataset::rows::Value;
-use crate::dataset::template::Dialogue;
+use crate::dataset::template::DialogueTemplate;
 use crate::error::{At, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Template {
     Text(String),
-    Dialogue(Dialogue),
+    Dialogue(DialogueTemplate),
     /// A template for each label. OpenCompass calls it "origin".
     Labels(Vec<(Value, LabelTemplate)>),
 }
@@ -17,7 +17,7 @@ pub(super) enum Template {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum LabelTemplate {
     Text(String),
-    Dialogue(Dialogue),
+    Dialogue(DialogueTemplate),
     /// A list is accepted as a template until it is used.
     List,
 }
@@ -25,7 +25,7 @@ pub(super) enum LabelTemplate {
 /// A template that was chosen for a row.
 pub(super) enum Chosen<'t> {
     Text(&'t str),
-    Dialogue(&'t Dialogue),
+    Dialogue(&'t DialogueTemplate),
 }
 
 impl Template {
@@ -33,13 +33,15 @@ impl Template {
         match template {
             Value::Text(text) => Ok(Self::Text(text.clone())),
             Value::Dict(entries) => {
-                if Dialogue::is_one(entries) {
-                    return Ok(Self::Dialogue(Dialogue::new(template)?));
+                if DialogueTemplate::is_one(entries) {
+                    return Ok(Self::Dialogue(DialogueTemplate::new(template)?));
                 }
                 let label = |(label, template): &(Value, Value)| {
                     let template = match template {
                         Value::Text(text) => LabelTemplate::Text(text.clone()),
-                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text().as_ref())?),
+                        Value::Dict(_) => {
+                            LabelTemplate::Dialogue(DialogueTemplate::new(template).at(label.text().as_ref())?)
+                        }
                         Value::List(_) => LabelTemplate::List,
                         other => {
                             let what = format!("a template must be a string or a dialogue, not {}", other.shown());

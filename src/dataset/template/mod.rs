@@ -12,7 +12,7 @@
 //! ```
 
 mod content_tags;
-mod dialogue;
+mod dialogue_template;
 mod fields;
 mod fill;
 mod label_templates;
@@ -33,7 +33,7 @@ mod template_kind;
 mod turn_template;
 
 pub use content_tags::{Fragment, FragmentKind};
-pub(crate) use dialogue::{Dialogue, SECTIONS};
+pub(crate) use dialogue_template::{DialogueTemplate, SECTIONS};
 pub use fields::{MissingColumns, TemplateField, TemplateText};
 pub(crate) use fields::{misspelt, of_texts as fields_of_texts};
 pub use fill::Substitution;

@@ -6,8 +6,8 @@ use crate::dataset::template::media_patterns::{PROMPT_MM, Patterns, field_of, wi
 use crate::dataset::template::row_template::{RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::{Key, TemplateKind};
 use crate::dataset::template::{
-    Dialogue, Filler, Fragment, FragmentKind, MAX_ROW_BYTES, Room, SECTIONS, Substitution, TemplateField, TemplateText,
-    fields, fill_items,
+    DialogueTemplate, Filler, Fragment, FragmentKind, MAX_ROW_BYTES, Room, SECTIONS, Substitution, TemplateField,
+    TemplateText, fields, fill_items,
 };
 use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, Error, Place, Result};
@@ -16,7 +16,7 @@ use crate::error::{At, Error, Place, Result};
 /// patterns write the row's fragments in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultimodalTemplate {
-    dialogue: Dialogue,
+    dialogue: DialogueTemplate,
     /// For each message of the dialogue, in order, its patterns.
     patterns: Vec<Option<Patterns>>,
     /// The column of the fragments.
@@ -44,7 +44,7 @@ impl MultimodalTemplate {
     /// when a row needs the pattern.
     pub fn new(template: &Value) -> Result<Self> {
         let Value::Dict(entries) = template else { return Err(no_dialogue()) };
-        if !Dialogue::is_one(entries) {
+        if !DialogueTemplate::is_one(entries) {
             return Err(no_dialogue());
         }
         let (mut patterns, mut sections) = (Vec::new(), Vec::new());
@@ -53,7 +53,7 @@ impl MultimodalTemplate {
                 sections.push((Value::from(name), without_patterns(items, &mut patterns)));
             }
         }
-        let dialogue = Dialogue::new(&Value::Dict(sections))?;
+        let dialogue = DialogueTemplate::new(&Value::Dict(sections))?;
         dialogue.required_round()?;
         Ok(Self {
             dialogue,
@@ -86,8 +86,8 @@ impl MultimodalTemplate {
     fn fields_of(&self, is_meant: impl Fn(&Item) -> bool) -> Vec<TemplateField> {
         let blank = |item: &Item| if is_meant(item) { item.clone() } else { Item::Text(String::new()) };
         let meant = |items: &Option<Vec<Item>>| items.as_ref().map(|items| items.iter().map(blank).collect());
-        let Dialogue { begin, round, end } = &self.dialogue;
-        let meant = Dialogue { begin: meant(begin), round: meant(round), end: meant(end) };
+        let DialogueTemplate { begin, round, end } = &self.dialogue;
+        let meant = DialogueTemplate { begin: meant(begin), round: meant(round), end: meant(end) };
         fields::of_texts(&meant.texts("template"))
     }
 

@@ -5,7 +5,7 @@ use crate::dataset::rows::{Fields, Row, Value};
 use crate::dataset::template::row_template::{RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::{Key, TemplateKind};
 use crate::dataset::template::{
-    Dialogue, Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, fill_items,
+    DialogueTemplate, Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, fill_items,
 };
 use crate::dataset::{dataset_error, row_error};
 use crate::error::{At, Place, Result};
@@ -14,7 +14,7 @@ use crate::error::{At, Place, Result};
 /// round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnTemplate {
-    dialogue: Dialogue,
+    dialogue: DialogueTemplate,
     /// The column of the questions.
     pub question: String,
     /// The column of the answers. A row without it has no answers.
@@ -34,10 +34,10 @@ impl TurnTemplate {
     /// # Errors
     /// [`crate::ErrorKind::Dataset`] for anything else, and for a dialogue without a round.
     pub fn new(template: &Value) -> Result<Self> {
-        if !matches!(template, Value::Dict(entries) if Dialogue::is_one(entries)) {
+        if !matches!(template, Value::Dict(entries) if DialogueTemplate::is_one(entries)) {
             return Err(dataset_error("a template of several turns must be a dialogue: write {round = [ … ]}"));
         }
-        let dialogue = Dialogue::new(template)?;
+        let dialogue = DialogueTemplate::new(template)?;
         dialogue.required_round()?;
         Ok(Self {
             dialogue,

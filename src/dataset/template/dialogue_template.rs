@@ -1,4 +1,4 @@
-//! Dialogues in templates: what comes before the rounds, in them, and after them.
+//! Templates of dialogues: what comes before the rounds, in them, and after them.
 
 use crate::conversation::{Conversation, Item, Marker, Message, Section};
 use crate::dataset::dataset_error;
@@ -9,15 +9,15 @@ use crate::error::{At, Result};
 /// The parts of a dialogue, in their order.
 pub(crate) const SECTIONS: [&str; 3] = ["begin", "round", "end"];
 
-/// A dialogue, part by part. OpenCompass calls it "meta".
+/// The template of a dialogue, part by part. OpenCompass calls it "meta".
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Dialogue {
+pub(crate) struct DialogueTemplate {
     pub(crate) begin: Option<Vec<Item>>,
     pub(crate) round: Option<Vec<Item>>,
     pub(crate) end: Option<Vec<Item>>,
 }
 
-impl Dialogue {
+impl DialogueTemplate {
     /// Its texts, part by part.
     pub(crate) fn texts(&self, place: &str) -> Vec<TemplateText> {
         let parts = SECTIONS.into_iter().zip([&self.begin, &self.round, &self.end]);
