@@ -82,7 +82,7 @@ impl fmt::Display for InferMode {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnPlan {
-    dialogue: Dialogue,
+    dialogue: PlannedDialogue,
     /// The messages of each in-context example, if these are messages of their own: none is a turn to generate.
     examples: Vec<Range<usize>>,
     mode: InferMode,
@@ -92,8 +92,9 @@ pub struct TurnPlan {
     number: usize,
 }
 
+/// The dialogue whose turns are planned.
 #[derive(Debug, Clone, PartialEq)]
-enum Dialogue {
+enum PlannedDialogue {
     Messages(Vec<ChatMessage>),
     /// What every prompt has before and after the round, with the markers, and the round.
     List {
@@ -119,7 +120,7 @@ impl TurnPlan {
     /// # Errors
     /// The same as for [`Self::new`].
     pub fn with_examples(conversation: Conversation, mode: InferMode, examples: Vec<Range<usize>>) -> Result<Self> {
-        let mut plan = Self { dialogue: Dialogue::new(conversation)?, examples, mode, next: None, number: 0 };
+        let mut plan = Self { dialogue: PlannedDialogue::new(conversation)?, examples, mode, next: None, number: 0 };
         plan.next = match mode {
             InferMode::Last => (0..plan.dialogue.len()).rev().find(|&i| plan.is_models(i)),
             InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => plan.turn_from(0),
@@ -129,12 +130,14 @@ impl TurnPlan {
                 _ if mode == InferMode::EveryEmpty && plan.turns() > 0 => {
                     "infer_mode every_empty (multiround) asks only for empty turns, but all have text"
                 }
-                Dialogue::Messages(_) if !plan.examples.is_empty() => {
+                PlannedDialogue::Messages(_) if !plan.examples.is_empty() => {
                     "outside its examples there is no message of role \"assistant\""
                 }
-                Dialogue::Messages(_) => "there is no message of role \"assistant\"",
-                Dialogue::List { round, .. } if round.is_empty() => "its round is empty, or the lists of its turns are",
-                Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",
+                PlannedDialogue::Messages(_) => "there is no message of role \"assistant\"",
+                PlannedDialogue::List { round, .. } if round.is_empty() => {
+                    "its round is empty, or the lists of its turns are"
+                }
+                PlannedDialogue::List { .. } => "there is no message of role \"BOT\" in the round",
             };
             return Err(ErrorKind::Row(format!("the model has no turn in this dialogue: {what}")).into());
         }
@@ -145,8 +148,10 @@ impl TurnPlan {
     /// What comes before the turn that is generated next; none when all are answered.
     pub fn prompt(&self) -> Option<Conversation> {
         self.next.map(|next| match &self.dialogue {
-            Dialogue::Messages(messages) => Conversation::Messages(messages[..next].to_vec()),
-            Dialogue::List { before, round, after } => Conversation::List([before, &round[..next], after].concat()),
+            PlannedDialogue::Messages(messages) => Conversation::Messages(messages[..next].to_vec()),
+            PlannedDialogue::List { before, round, after } => {
+                Conversation::List([before, &round[..next], after].concat())
+            }
         })
     }
 
@@ -249,7 +254,7 @@ impl TurnPlan {
     }
 }
 
-impl Dialogue {
+impl PlannedDialogue {
     fn new(conversation: Conversation) -> Result<Self> {
         let mut items = match conversation {
             Conversation::Messages(messages) => return Ok(Self::Messages(messages)),
