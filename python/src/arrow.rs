@@ -18,7 +18,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::at_least_one::Threads;
 use crate::builder::{Builder, budget_of};
-use crate::column::RecordForm;
+use crate::column::JsonForm;
 use crate::conversation::{Reader, Said};
 use crate::error::{OrRaise, exception};
 use crate::many::build_many;
@@ -53,7 +53,7 @@ pub(crate) fn build_arrow(
     let columns = TableColumns::find(&schema, column, id_column, &keep).or_raise(py)?;
     let kept = columns.keep.iter().map(|&kept| schema.field(kept).clone());
     let fields = fields(ids_column, error_column, kept).or_raise(py)?;
-    let form = RecordForm::default();
+    let form = JsonForm::default();
     let mut first = first_row;
     let ids = batches.iter().map(|batch| {
         let ids = RowIds::of(&columns, batch, first, &form, py);

@@ -32,7 +32,7 @@ pub(crate) fn conversation_key(column: &str, is_text: bool) -> &str {
 pub(crate) enum Column<'a> {
     Texts(Texts<'a>),
     Messages(Messages<'a>),
-    Records(Records<'a>),
+    Json(JsonColumn<'a>),
     Several(Several<'a>),
 }
 
@@ -44,7 +44,7 @@ impl<'a> Column<'a> {
     pub(crate) fn of(
         (field, column): (&'a FieldRef, &'a ArrayRef),
         companions: impl Iterator<Item = (&'a FieldRef, &'a ArrayRef)>,
-        form: &'a RecordForm,
+        form: &'a JsonForm,
     ) -> std::result::Result<Self, ArrowError> {
         if !may_be_said(column.data_type()) {
             let what = "a conversation is text, a list of messages, or a struct with one";
@@ -62,11 +62,11 @@ impl<'a> Column<'a> {
             return Err(ArrowError::NotYetImplemented(what.to_owned()));
         }
         let companions = companions.filter(|(_, column)| column.null_count() < column.len());
-        let companions = companions.map(|(field, column)| Records::of(field, column, form));
+        let companions = companions.map(|(field, column)| JsonColumn::of(field, column, form));
         let companions = companions.collect::<std::result::Result<Vec<_>, _>>()?;
         if !companions.is_empty() {
             return Ok(Self::Several(Several {
-                said: Records::of(field, column, form)?,
+                said: JsonColumn::of(field, column, form)?,
                 companions,
                 record: String::new(),
             }));
@@ -76,7 +76,7 @@ impl<'a> Column<'a> {
         }
         match Messages::of(column) {
             Some(messages) => Ok(Self::Messages(messages)),
-            None => Ok(Self::Records(Records::of(field, column, form)?)),
+            None => Ok(Self::Json(JsonColumn::of(field, column, form)?)),
         }
     }
 
@@ -93,7 +93,7 @@ impl<'a> Column<'a> {
                 Some(conversation) => reader.record(conversation.into(), place),
                 None => reader.json("[]", place),
             },
-            Self::Records(records) => reader.json(records.json(row)?.ok_or_else(null)?, place),
+            Self::Json(column) => reader.json(column.json(row)?.ok_or_else(null)?, place),
             Self::Several(several) => reader.json(several.json(row)?, place),
         }
     }
@@ -105,8 +105,8 @@ fn null() -> ErrorKind {
 
 /// Conversations, and the columns that say more of them.
 pub(crate) struct Several<'a> {
-    said: Records<'a>,
-    companions: Vec<Records<'a>>,
+    said: JsonColumn<'a>,
+    companions: Vec<JsonColumn<'a>>,
     record: String,
 }
 
@@ -205,13 +205,13 @@ impl Offsets<'_> {
     }
 }
 
-/// How [`Records`] are written.
-pub(crate) struct RecordForm {
+/// How the values of a [`JsonColumn`] are written.
+pub(crate) struct JsonForm {
     options: EncoderOptions,
     binary: BinaryAsText,
 }
 
-impl Default for RecordForm {
+impl Default for JsonForm {
     fn default() -> Self {
         let binary = BinaryAsText::default();
         let options = EncoderOptions::default().with_explicit_nulls(true);
@@ -220,20 +220,20 @@ impl Default for RecordForm {
 }
 
 /// Values of any type, as JSON. Keys that are null are written, as `to_pylist` gives them.
-pub(crate) struct Records<'a> {
+pub(crate) struct JsonColumn<'a> {
     column: &'a str,
     encoder: NullableEncoder<'a>,
     binary: &'a BinaryAsText,
     json: Vec<u8>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> JsonColumn<'a> {
     /// # Errors
     /// For a type that JSON does not have.
     pub(crate) fn of(
         field: &'a FieldRef,
         column: &'a ArrayRef,
-        RecordForm { options, binary }: &'a RecordForm,
+        JsonForm { options, binary }: &'a JsonForm,
     ) -> std::result::Result<Self, ArrowError> {
         let encoder = make_encoder(field, column, options)?;
         Ok(Self { column: field.name(), encoder, binary, json: Vec::new() })

@@ -11,7 +11,7 @@ use metatok::{Error, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::column::{Column, RecordForm, Records, Texts, is_text};
+use crate::column::{Column, JsonColumn, JsonForm, Texts, is_text};
 use crate::conversation::{Reader, Said};
 use crate::error::OrRaise;
 
@@ -58,19 +58,19 @@ fn missing(schema: &Schema, column: &str) -> Error {
 /// The rows of a batch.
 pub(crate) struct TableRows<'a> {
     conversations: Column<'a>,
-    max_out_len: Option<Records<'a>>,
+    max_out_len: Option<JsonColumn<'a>>,
 }
 
 impl<'a> TableRows<'a> {
     /// # Errors
     /// `TypeError` for a column whose values cannot be read.
-    pub(crate) fn of(columns: &TableColumns, batch: &'a RecordBatch, form: &'a RecordForm) -> PyResult<Self> {
+    pub(crate) fn of(columns: &TableColumns, batch: &'a RecordBatch, form: &'a JsonForm) -> PyResult<Self> {
         let of = |index: usize| column_of(batch, index);
         let conversation = of(columns.conversation);
         let companions = columns.companions.iter().map(|&index| of(index));
         let conversations =
             Column::of(conversation, companions, form).map_err(|error| unread(conversation.0, &error))?;
-        let max_out_len = columns.max_out_len.map(|index| records(of(index), form)).transpose()?;
+        let max_out_len = columns.max_out_len.map(|index| json_column(of(index), form)).transpose()?;
         Ok(Self { conversations, max_out_len })
     }
 
@@ -110,7 +110,7 @@ impl<'a> RowIds<'a> {
         columns: &TableColumns,
         batch: &'a RecordBatch,
         first: usize,
-        form: &'a RecordForm,
+        form: &'a JsonForm,
         py: Python<'_>,
     ) -> PyResult<Self> {
         let own = columns.id.map(|index| column_of(batch, index));
@@ -119,7 +119,7 @@ impl<'a> RowIds<'a> {
             (None, _) => vec![None; batch.num_rows()],
             (_, Some(texts)) => rows.map(|row| texts.get(row).map(str::to_owned)).collect(),
             (Some(own), None) => {
-                let mut values = records(own, form)?;
+                let mut values = json_column(own, form)?;
                 let mut id = |row| Ok(values.json(row).at(Place::Conversation(first + row))?.map(unquoted));
                 rows.map(&mut id).collect::<Result<_>>().or_raise(py)?
             }
@@ -154,8 +154,8 @@ fn column_of(batch: &RecordBatch, index: usize) -> (&FieldRef, &ArrayRef) {
     (&batch.schema_ref().fields()[index], batch.column(index))
 }
 
-fn records<'a>((field, values): (&'a FieldRef, &'a ArrayRef), form: &'a RecordForm) -> PyResult<Records<'a>> {
-    Records::of(field, values, form).map_err(|error| unread(field, &error))
+fn json_column<'a>((field, values): (&'a FieldRef, &'a ArrayRef), form: &'a JsonForm) -> PyResult<JsonColumn<'a>> {
+    JsonColumn::of(field, values, form).map_err(|error| unread(field, &error))
 }
 
 /// The exception for a column with values of a type that cannot be read.
