@@ -6,7 +6,7 @@ use crate::builder::PromptBuilder;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::records::InputFormat;
 use crate::dataset::{Record, Row};
-use crate::error::{Setting, Warning, counted, way_out};
+use crate::error::{Setting, Warning, WayOut, counted, way_out};
 use crate::render::Omissions;
 
 /// At most this many different notes are distinguished, whatever the input contains.
@@ -218,81 +218,84 @@ impl Noticed {
 
     /// Keys are listed together.
     fn warning(&self) -> Option<Warning> {
-        let Self { kind, name, first, count } = self;
-        match kind {
-            Kind::Key => None,
-            Kind::Completion => {
-                let completions = counted(*count, "completion");
-                let what = format!("{completions} left out, because prompts to continue end before them");
-                let first = format!(" scores them (first at {first})");
-                let way_out = way_out![Setting::MODE.set_to("ppl"), first];
-                Some(Warning::new("completion-left-out", what).with_way_out(way_out))
-            }
+        let (code, what) = self.told()?;
+        let first = format!(" (first at {})", self.first);
+        Some(match self.kind {
+            // There, the way out ends with the place.
+            Kind::Completion => Warning::new(code, what)
+                .with_way_out(way_out![Setting::MODE.set_to("ppl"), format!(" scores them{first}")]),
+            kind => match kind.way_out() {
+                Some(way_out) => Warning::new(code, what + &first).with_way_out(way_out),
+                None => Warning::new(code, what + &first),
+            },
+        })
+    }
+
+    /// The code of the warning, and what it says.
+    fn told(&self) -> Option<(&'static str, String)> {
+        let Self { kind, name, count, .. } = self;
+        let many = |what: &str| counted(*count, what);
+        let is_or_are =
+            |one: &str, several: &str| if *count == 1 { format!("1 {one}") } else { format!("{count} {several}") };
+        Some(match kind {
+            Kind::Key => return None,
+            Kind::Completion => (
+                "completion-left-out",
+                format!("{} left out, because prompts to continue end before them", many("completion")),
+            ),
             Kind::Column => {
-                let rows = if *count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
-                let what =
-                    format!("{rows} the column {name:?} twice; the last one is used, as in Python (first at {first})");
-                Some(Warning::new("repeated-column", what))
+                let rows = is_or_are("row has", "rows have");
+                ("repeated-column", format!("{rows} the column {name:?} twice; the last one is used, as in Python"))
             }
-            Kind::SilentRole => {
-                let messages = counted(*count, "message");
-                let what = format!(
-                    "{messages} of role {name:?} left out, because the template is silent about it (first at {first})"
-                );
-                Some(Warning::new("role-left-out", what))
-            }
+            Kind::SilentRole => (
+                "role-left-out",
+                format!("{} of role {name:?} left out, because the template is silent about it", many("message")),
+            ),
             Kind::DefaultPrompt => {
-                let conversations = counted(*count, "conversation");
+                let conversations = many("conversation");
                 let what = format!(
-                    "the default prompt of role {name:?} is left out of {conversations} without a turn to merge it into (first at {first})"
+                    "the default prompt of role {name:?} is left out of {conversations} without a turn to merge it into"
                 );
-                Some(Warning::new("default-prompt-left-out", what))
+                ("default-prompt-left-out", what)
             }
-            Kind::Unread => {
-                let conversations = counted(*count, "conversation");
-                let what = format!(
-                    "{name} of {conversations} left out, because the chat template does not read {name} (first at {first})"
-                );
-                Some(Warning::new("unread-by-template", what))
-            }
+            Kind::Unread => (
+                "unread-by-template",
+                format!("{name} of {} left out, because the chat template does not read {name}", many("conversation")),
+            ),
             Kind::String => {
-                let are = if *count == 1 { "1 prompt is a string" } else { &format!("{count} prompts are strings") };
-                let what = format!("{are}, to which the model's template is not applied (first at {first})");
-                let way_out =
-                    way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " turns each one into a user message"];
-                Some(Warning::new("string-prompts", what).with_way_out(way_out))
+                let prompts = is_or_are("prompt is a string", "prompts are strings");
+                ("string-prompts", format!("{prompts}, to which the model's template is not applied"))
             }
-            Kind::WithoutRole => {
-                let strings = counted(*count, "string");
-                let what = format!(
-                    "{strings} without a role left out, because messages have no place for them (first at {first})"
-                );
-                Some(Warning::new("string-left-out", what).with_way_out("write {role, prompt} in their place"))
-            }
-            Kind::Sampling => {
-                let requests = counted(*count, "request");
-                let what = format!("{name:?} of {requests} is ignored (first at {first})");
-                Some(
-                    Warning::new("sampling-ignored", what)
-                        .with_way_out("metatok's own options say how answers are sampled"),
-                )
-            }
+            Kind::WithoutRole => (
+                "string-left-out",
+                format!("{} without a role left out, because messages have no place for them", many("string")),
+            ),
+            Kind::Sampling => ("sampling-ignored", format!("{name:?} of {} is ignored", many("request"))),
             Kind::Arguments => {
-                let calls = counted(*count, "call");
-                let what = format!(
-                    "the arguments of {calls} are JSON in a text, which the chat template encodes once more (first at {first})"
-                );
-                Some(
-                    Warning::new("encoded-arguments", what)
-                        .with_way_out("write an object, as servers give it to templates"),
-                )
+                let calls = many("call");
+                let what =
+                    format!("the arguments of {calls} are JSON in a text, which the chat template encodes once more");
+                ("encoded-arguments", what)
             }
-            Kind::Thoughts => {
-                let answers = counted(*count, "earlier answer");
-                let what = format!("{answers} written without thoughts, as the template declares (first at {first})");
-                Some(Warning::new("thoughts-left-out", what))
+            Kind::Thoughts => (
+                "thoughts-left-out",
+                format!("{} written without thoughts, as the template declares", many("earlier answer")),
+            ),
+        })
+    }
+}
+
+impl Kind {
+    fn way_out(self) -> Option<WayOut> {
+        Some(match self {
+            Self::String => {
+                way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " turns each one into a user message"]
             }
-        }
+            Self::WithoutRole => "write {role, prompt} in their place".into(),
+            Self::Sampling => "metatok's own options say how answers are sampled".into(),
+            Self::Arguments => "write an object, as servers give it to templates".into(),
+            _ => return None,
+        })
     }
 }
 
