@@ -164,7 +164,7 @@ fn form(
         // Without a model, roles are OpenAI's.
         let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
         if !args.quiet {
-            setup::notes(&model).filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
+            loaded.say_new(setup::notes(&model));
         }
         return MessagesForm::new(&model, &options, args.check_files).map(PromptForm::Messages);
     }
@@ -180,13 +180,11 @@ fn form(
     let fingerprint = |tokenizer: &Tokenizer| input.fingerprint(Fingerprint::new(&model, tokenizer, &options));
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
-        let remarks = setup::remarks(&model, &builder, dataset, &options);
-        remarks.iter().filter(|remark| loaded.is_new(remark)).for_each(|remark| say!("{remark}"));
+        loaded.say_new(setup::remarks(&model, &builder, dataset, &options));
     }
     let sink = args.format.open(&builder, form_options(args, || fingerprint(builder.tokenizer()))?)?;
     if !args.quiet {
-        let notes = sink.warnings().iter().map(|warning| format!("note: {}", warning.in_flags()));
-        notes.filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
+        loaded.say_new(sink.warnings().iter().map(|warning| format!("note: {}", warning.in_flags())));
     }
     let is_file = matches!(sink, Sink::File(_));
     if is_file && args.output.is_none() && io::stdout().is_terminal() {

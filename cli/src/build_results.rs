@@ -105,8 +105,7 @@ impl<'a> Results<'a> {
 fn say_remarks(remarks: &BatchRemarks, form: &PromptForm, loaded: &Loaded) {
     if let PromptForm::Ids(ids) = form {
         let notes = remarks.omitted_tokens(ids.builder.tokenizer());
-        let notes = notes.iter().map(InFlags::in_flags).filter(|note| loaded.is_new(note));
-        notes.for_each(|note| say!("note: {note}"));
+        loaded.say_new(notes.iter().map(|note| format!("note: {}", note.in_flags())));
     }
     for warning in &remarks.warnings {
         say!("warning: {}", warning.in_flags());

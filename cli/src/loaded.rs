@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::args::ModelArgs;
+use crate::say::say;
 use crate::setup;
 use metatok::dialect::Model;
 use metatok::error::Result;
@@ -27,8 +28,13 @@ impl Loaded {
         Ok(self.model.get_or_init(|| loaded).clone())
     }
 
-    /// Whether this was not printed yet.
-    pub(crate) fn is_new(&self, message: &str) -> bool {
-        self.said.borrow_mut().insert(message.to_owned())
+    /// Prints those of these lines that were not printed yet.
+    pub(crate) fn say_new(&self, lines: impl IntoIterator<Item = String>) {
+        for line in lines {
+            let is_new = self.said.borrow_mut().insert(line.clone());
+            if is_new {
+                say!("{line}");
+            }
+        }
     }
 }
