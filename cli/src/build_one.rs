@@ -15,7 +15,7 @@ use crate::rejects::rejects_path;
 use crate::say::{self, InFlags, say};
 use crate::source::{Source, names, nothing_in};
 use crate::summary::summary;
-use crate::{earlier_answers, flags, setup};
+use crate::{earlier_answers, flags, request, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::{Build, BuildTotals, IdsForm, InputOptions, MessagesForm, PromptForm, Written, answers_omitted};
 use metatok::builder::PromptBuilder;
@@ -214,7 +214,7 @@ fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerpri
     #[cfg(not(feature = "arrays"))]
     let (padding_side, pad_to_multiple_of) = (None, None);
     let accepts = args.format.accepts;
-    let request = setup::request_options(&args.request, args.input.run_id.run_id.as_deref())?;
+    let request = request::options(&args.request, args.input.run_id.run_id.as_deref())?;
     Ok(FormOptions {
         attention_mask: args.attention_mask,
         request: RequestOptions { served_model_name: args.served_model_name.clone(), ..request },

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RejectArgs, RequestArgs, RunArgs, TemplateArgs, ViewArgs};
-use crate::setup;
+use crate::{request, setup};
 use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
 use metatok::forms::OUTPUT_FORMS;
@@ -94,7 +94,7 @@ fn forms(accept: impl Fn(&Accepts) -> bool) -> String {
 
 /// Refuses what chooses among samples where none are taken.
 pub(crate) fn check_sampling(args: &RequestArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
-    if setup::sampling_params(args, dataset).temperature.is_some_and(|temperature| temperature != 0.0) {
+    if request::sampling_params(args, dataset).temperature.is_some_and(|temperature| temperature != 0.0) {
         return Ok(());
     }
     let flags = [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0)), ("--top-k", args.top_k.is_some())];

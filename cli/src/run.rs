@@ -17,7 +17,7 @@ use crate::outputs::Outputs;
 use crate::run_front::Front;
 use crate::say::{self, flag, say};
 use crate::source::{Source, names, nothing_in};
-use crate::{flags, progress, setup};
+use crate::{flags, progress, request, setup};
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::conversation::Mode;
 use metatok::error::{At, ErrorKind, Result, Setting, counted};
@@ -140,7 +140,7 @@ fn say_answered(answers: &RunAnswers) {
 fn options(args: &RunArgs, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<RunOptions> {
     let InputArgs { max_seq_len, max_out_len, limit, input_format, strip_thoughts, .. } = args.input;
     Ok(RunOptions {
-        sampling: setup::sampling(&args.request, dataset, usual_sampling(args, has_input)?),
+        sampling: request::sampling(&args.request, dataset, usual_sampling(args, has_input)?),
         max_seq_len,
         max_out_len,
         truncation: args.truncate.unwrap_or_default(),
@@ -150,7 +150,7 @@ fn options(args: &RunArgs, dataset: Option<&PreparedDataset>, has_input: bool) -
         batch_size: if args.stream { NonZeroUsize::MIN } else { args.batch_size },
         stop_at_error: args.on_error == OnError::Stop,
         strip_thoughts,
-        request: setup::request_options(&args.request, args.input.run_id.run_id.as_deref())?,
+        request: request::options(&args.request, args.input.run_id.run_id.as_deref())?,
         setting_name: flag,
     })
 }

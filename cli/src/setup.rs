@@ -1,24 +1,20 @@
-//! From arguments to a builder and readers.
+//! From arguments to a model, a builder, a dataset, and how inputs are read.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::args::{InputArgs, ModelArgs, PromptArgs, RequestArgs, StopArgs, TemplateArgs};
+use crate::args::{InputArgs, ModelArgs, PromptArgs, StopArgs, TemplateArgs};
 use crate::say::InFlags;
 use crate::source::Source;
 use metatok::answers::ModelAnswers;
 use metatok::build::InputOptions;
 use metatok::builder::{BuilderOptions, PromptBuilder};
-use metatok::dataset::prompter::SamplingParams;
 use metatok::dialect::{Model, ModelChoice};
-use metatok::engine::Sampling;
 use metatok::error::{ErrorKind, Result};
 use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
-use metatok::server::RequestOptions;
 use metatok::tokenizer::Tokenizer;
 use metatok::truncate::Truncation;
-use serde_json::{Map, Value};
 
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> BuilderOptions {
@@ -148,6 +144,16 @@ pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
     dataset.map(Some)
 }
 
+/// The same, for input that must be given.
+pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
+    let dataset = dataset(args)?;
+    if dataset.is_some() && !source.is_some() {
+        let what = "--dataset needs rows: choose a file, or - for standard input";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    Ok(dataset)
+}
+
 /// A dataset with the limits of a command: prompts that are truncated keep all examples, and answers without a limit of
 /// their own have this one.
 pub(crate) fn limited(
@@ -164,51 +170,7 @@ pub(crate) fn limited(
     dataset
 }
 
-/// The same, for input that must be given.
-pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
-    let dataset = dataset(args)?;
-    if dataset.is_some() && !source.is_some() {
-        let what = "--dataset needs rows: choose a file, or - for standard input";
-        return Err(ErrorKind::Usage(what.into()).into());
-    }
-    Ok(dataset)
-}
-
 /// The contents of the inputs.
 pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
     if dataset.is_some() { Holds::Rows } else { Holds::Conversations }
-}
-
-/// How answers are sampled: as the arguments say, or else as the dataset does.
-pub(crate) fn sampling_params(args: &RequestArgs, dataset: Option<&PreparedDataset>) -> SamplingParams {
-    let of_dataset = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
-    args.sampling().or(of_dataset)
-}
-
-/// The same for the engine in this process. What neither says is as in `usual`.
-pub(crate) fn sampling(args: &RequestArgs, dataset: Option<&PreparedDataset>, usual: Sampling) -> Sampling {
-    let sampling = usual.with(sampling_params(args, dataset));
-    Sampling { seed: args.seed.unwrap_or(usual.seed), ..sampling }
-}
-
-/// What a server is asked for in each request.
-pub(crate) fn request_options(args: &RequestArgs, run_id: Option<&str>) -> Result<RequestOptions> {
-    Ok(RequestOptions {
-        sampling: args.sampling(),
-        seed: args.seed,
-        params: params(&args.params)?,
-        run_id: run_id.map(str::to_owned),
-        ..RequestOptions::default()
-    })
-}
-
-/// The further keys of requests.
-fn params(given: &[(String, Value)]) -> Result<Map<String, Value>> {
-    let mut params = Map::new();
-    for (key, value) in given {
-        if params.insert(key.clone(), value.clone()).is_some() {
-            return Err(ErrorKind::Usage(format!("--param {key} is given twice; leave one of them out")).into());
-        }
-    }
-    Ok(params)
 }
