@@ -8,7 +8,7 @@ use crate::exit::FOUND;
 use crate::loaded::Loaded;
 use crate::output::{Output, written};
 use crate::progress;
-use crate::rejects::{Rejects, rejects_path};
+use crate::rejects::{Rejects, rejects_path, say_stopped};
 use crate::say::{InFlags, say};
 use metatok::build::{BatchRemarks, BuildTotals, BuiltBatch, PromptForm};
 use metatok::error::{Result, counted};
@@ -49,8 +49,7 @@ impl<'a> Results<'a> {
         if self.output.stream(batch.lines())?.is_break() {
             // Some of its prompts are perhaps read.
             if let Some(rejects) = &mut self.rejects {
-                let rejected = self.totals.add(batch).rejected;
-                rejected.into_iter().try_for_each(|line| rejects.add(line, &self.progress))?;
+                rejects.add_all(self.totals.add(batch).rejected, &self.progress)?;
             }
             return Ok(ControlFlow::Break(0));
         }
@@ -65,11 +64,8 @@ impl<'a> Results<'a> {
         for rejected in remarks.rejected {
             let Some(rejects) = &mut self.rejects else {
                 self.progress.finish_and_clear();
-                say!("{}", rejected.into_error().in_flags());
-                say!(
-                    "stopped at the first bad row ({}); use --on-error reject to skip bad rows",
-                    written(self.totals.written.prompts, "prompt", self.args.output.as_deref())
-                );
+                let written = written(self.totals.written.prompts, "prompt", self.args.output.as_deref());
+                say_stopped(rejected, "row", &written);
                 return Ok(ControlFlow::Break(FOUND));
             };
             rejects.add(rejected, &self.progress)?;

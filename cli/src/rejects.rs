@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use indicatif::ProgressBar;
+
 use crate::args::{OnError, RejectArgs};
 use crate::output::{Output, becomes_a_file};
 use crate::say::{InFlags, flag, say};
@@ -25,6 +27,12 @@ pub(crate) fn rejects_path(args: &RejectArgs, output: Option<&Path>) -> Option<P
     }
 }
 
+/// Says at which line a command stopped that rejects none, and what is written before it.
+pub(crate) fn say_stopped(rejected: Rejected, unit: &str, written: &str) {
+    say!("{}", rejected.into_error().in_flags());
+    say!("stopped at the first bad {unit} ({written}); use --on-error reject to skip bad {unit}s");
+}
+
 /// The rejected lines. Their file appears only if there are any.
 pub(crate) struct Rejects {
     /// What a line is called.
@@ -44,13 +52,18 @@ impl Rejects {
         Ok(Self { unit, path, output, count: 0 })
     }
 
-    pub(crate) fn add(&mut self, rejected: Rejected, progress: &indicatif::ProgressBar) -> Result<()> {
+    pub(crate) fn add(&mut self, rejected: Rejected, progress: &ProgressBar) -> Result<()> {
         self.count += 1;
         let json = rejected.json_with(&flag);
         if self.count <= SHOWN_ERRORS {
             progress.suspend(|| say!("{}", rejected.into_error().in_flags()));
         }
         self.output.write(&json).at(self.path.display())
+    }
+
+    /// Adds the lines of the last batch that is written, of which some results are perhaps read.
+    pub(crate) fn add_all(&mut self, rejected: Vec<Rejected>, progress: &ProgressBar) -> Result<()> {
+        rejected.into_iter().try_for_each(|line| self.add(line, progress))
     }
 
     pub(crate) fn finish(self, is_quiet: bool) -> Result<()> {

@@ -11,8 +11,8 @@ use crate::exit::FOUND;
 use crate::flags::check_rejects;
 use crate::output::{Output, written};
 use crate::outputs::Outputs;
-use crate::rejects::{Rejects, rejects_path};
-use crate::say::{InFlags, flag, say};
+use crate::rejects::{Rejects, rejects_path, say_stopped};
+use crate::say::{flag, say};
 use crate::setup;
 use crate::source::Source;
 use metatok::builder::PromptBuilder;
@@ -53,15 +53,13 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         if output.stream(&batch.lines)?.is_break() {
             // Some of its answers are perhaps read.
             if let Some(rejects) = &mut rejects {
-                batch.rejected.into_iter().try_for_each(|line| rejects.add(line, &ProgressBar::hidden()))?;
+                rejects.add_all(batch.rejected, &ProgressBar::hidden())?;
             }
             break;
         }
         for line in batch.rejected {
             let Some(rejects) = &mut rejects else {
-                say!("{}", line.into_error().in_flags());
-                let written = written(totals.answers, "answer", args.output.as_deref());
-                say!("stopped at the first bad line ({written}); use --on-error reject to skip bad lines");
+                say_stopped(line, "line", &written(totals.answers, "answer", args.output.as_deref()));
                 return Ok(ExitCode::from(FOUND));
             };
             rejects.add(line, &ProgressBar::hidden())?;
