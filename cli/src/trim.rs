@@ -1,6 +1,7 @@
 //! `metatok trim`: what an engine gave in, cut to where it should have ended out.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -28,20 +29,9 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     }
     check_rejects(&args.errors)?;
     let rejects = rejects_path(&args.errors, args.output.as_deref());
-    let mut outputs = Outputs::to("--output", args.output.as_deref());
-    if let Some(rejects) = &rejects {
-        outputs = outputs.and("--rejects", rejects)?;
-    }
-    outputs.check_source(&args.inputs, &source)?;
-    outputs.check("--requests", args.requests.as_deref())?;
-    outputs.check_model(&args.model, true)?;
+    outputs(args, &source, rejects.as_deref())?;
     source.check_stdin(args.requests.as_deref().map(|path| ("--requests", path)))?;
-    let (model, tokenizer) = setup::load_for_answers(&args.model)?;
-    let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
-    let TrimArgs { include_stop, keep_special_tokens, explain, validate, .. } = *args;
-    let options = TrimOptions { include_stop, keep_special_tokens, explain, validate };
-    let trimmer = AnswerTrimmer::new(&builder, options)?.setting_name(flag);
-    let trimmer = trimmer.run_id(args.run_id.run_id.clone()).stop_at_error(rejects.is_none());
+    let trimmer = trimmer(args)?.stop_at_error(rejects.is_none());
     let mut output = Output::open(args.output.as_deref())?;
     let mut rejects = rejects.map(|path| Rejects::open(path, "line", &output)).transpose()?;
     let mut totals = TrimTotals::default();
@@ -80,6 +70,25 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         rejects.finish(args.quiet)?;
     }
     Ok(if totals.is_good() && !has_rejected { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+/// Checks that no output is also an input.
+fn outputs(args: &TrimArgs, source: &Source, rejects: Option<&Path>) -> Result<()> {
+    let mut outputs = Outputs::to("--output", args.output.as_deref());
+    if let Some(rejects) = rejects {
+        outputs = outputs.and("--rejects", rejects)?;
+    }
+    outputs.check_source(&args.inputs, source)?;
+    outputs.check("--requests", args.requests.as_deref())?;
+    outputs.check_model(&args.model, true)
+}
+
+fn trimmer(args: &TrimArgs) -> Result<AnswerTrimmer> {
+    let (model, tokenizer) = setup::load_for_answers(&args.model)?;
+    let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
+    let TrimArgs { include_stop, keep_special_tokens, explain, validate, .. } = *args;
+    let options = TrimOptions { include_stop, keep_special_tokens, explain, validate };
+    Ok(AnswerTrimmer::new(&builder, options)?.setting_name(flag).run_id(args.run_id.run_id.clone()))
 }
 
 fn summary(totals: &TrimTotals, is_validated: bool) -> String {
