@@ -18,6 +18,7 @@ use crate::source::{Source, names, nothing_in};
 use crate::{output, setup};
 use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use metatok::conversation::Conversation;
+use metatok::dialect::Model;
 use metatok::error::{ErrorKind, Result, counted};
 use metatok::import::{WORTH_ACCELERATING, accelerate};
 use metatok::input::{Holds, each_record};
@@ -49,20 +50,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
     Outputs::to("", None).check_source(&args.inputs, &source)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
-    let library = match tokenizer.backend().0 {
-        "metatok" => Arc::new(Tokenizer::library(&Tokenizer::files(tokenizer.name())?)?),
-        _ => Arc::clone(&tokenizer),
-    };
-    let options = setup::template_options(&args.template);
-    // Only then is it the same work: a joined string does not separate content from template.
-    let trusted = BuilderOptions {
-        content: ContentTrust::Trusted,
-        special_tokens: Some(AddSpecialTokens::Never),
-        text: true,
-        ..options.clone()
-    };
-    let reference = PromptBuilder::new(&model, Arc::clone(&library), &trusted)?;
-    let options = BuilderOptions { special_tokens: trusted.special_tokens, ..options };
+    // A joined string has no special tokens but those that the template writes.
+    let special_tokens = Some(AddSpecialTokens::Never);
+    let options = BuilderOptions { special_tokens, ..setup::template_options(&args.template) };
+    let reference = reference(&model, &tokenizer, &options)?;
     let builder = || PromptBuilder::new(&model, Arc::clone(&tokenizer), &options);
     let (first, data) = (builder()?, read(args, source, &reference)?);
 
@@ -85,15 +76,15 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         Ok(builder)
     };
     let time = Duration::from_secs_f64(args.seconds);
-    let mut cores = vec![1, setup::threads(args.threads)];
+    let mut cores = vec![1, most_cores(args.threads)];
     cores.dedup();
     for cores in cores {
-        let place = Bench { cores, time: time / ROUNDS, bytes: report.bytes, data: &data };
+        let bench = Bench { cores, time: time / ROUNDS, bytes: report.bytes, data: &data };
         let mut rounds = [(); 3].map(|()| Vec::new());
         for _ in 0..ROUNDS {
-            rounds[0].push(place.built(&accelerated)?);
-            rounds[1].push(place.joined(&reference)?);
-            rounds[2].push(place.files(&builder)?);
+            rounds[0].push(bench.built(&accelerated)?);
+            rounds[1].push(bench.joined(&reference)?);
+            rounds[2].push(bench.files(&builder)?);
         }
         report.speeds.extend(rounds.into_iter().filter_map(Speed::median));
     }
@@ -104,6 +95,23 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         false => report.write(&mut out),
     }
     output::to_stdout(out)
+}
+
+/// What joins strings, and encodes them by the library.
+fn reference(model: &Model, tokenizer: &Arc<Tokenizer>, options: &BuilderOptions) -> Result<PromptBuilder> {
+    let library = match tokenizer.backend().0 {
+        "metatok" => Arc::new(Tokenizer::library(&Tokenizer::files(tokenizer.name())?)?),
+        _ => Arc::clone(tokenizer),
+    };
+    // Only then is it the same work: a joined string does not separate content from template.
+    let trusted = BuilderOptions { content: ContentTrust::Trusted, text: true, ..options.clone() };
+    PromptBuilder::new(model, library, &trusted)
+}
+
+/// The number of cores of the second measurement, as in a build with so many threads.
+fn most_cores(threads: Option<u16>) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    threads.map_or(cores, |threads| usize::from(threads).min(cores))
 }
 
 fn read(args: &BenchArgs, source: Source, builder: &PromptBuilder) -> Result<Data> {

@@ -118,12 +118,6 @@ pub(crate) fn input_options<'d>(
     InputOptions { dataset, answers, input_format, max_seq_len, max_out_len, truncation }
 }
 
-/// The number of threads for measuring, no more than cores, as in a build.
-pub(crate) fn threads(threads: Option<u16>) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    threads.map_or(cores, |threads| usize::from(threads).min(cores))
-}
-
 /// Returns for each line whether it is the last one within the limit.
 pub(crate) fn limit(limit: Option<usize>) -> impl FnMut() -> ControlFlow<()> {
     let mut left = limit.unwrap_or(usize::MAX);
