@@ -1,5 +1,6 @@
 //! `metatok bench`: the user's own model and data, compared with joining strings and encoding them by the library.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -109,9 +110,9 @@ fn reference(model: &Model, tokenizer: &Arc<Tokenizer>, options: &BuilderOptions
 }
 
 /// The number of cores of the second measurement, as in a build with so many threads.
-fn most_cores(threads: Option<u16>) -> usize {
+fn most_cores(threads: Option<NonZeroUsize>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    threads.map_or(cores, |threads| usize::from(threads).min(cores))
+    threads.map_or(cores, |threads| threads.get().min(cores))
 }
 
 fn read(args: &BenchArgs, source: Source, builder: &PromptBuilder) -> Result<Data> {

@@ -1,7 +1,6 @@
 //! `metatok build` of conversations, or of the rows of one dataset.
 
 use std::io::{self, IsTerminal};
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -113,7 +112,7 @@ fn new_build(
     build.input_format = args.input.input_format;
     build.max_line_bytes = args.input.read.max_line_bytes;
     build.stop_at_error = args.errors.on_error == OnError::Stop;
-    build.threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+    build.threads = args.threads;
     if let Some(dataset) = dataset {
         build = build.with_dataset(dataset);
     }

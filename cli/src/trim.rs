@@ -1,6 +1,5 @@
 //! `metatok trim`: what an engine gave in, cut to where it should have ended out.
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,10 +34,9 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let mut output = Output::open(args.output.as_deref())?;
     let mut rejects = rejects.map(|path| Rejects::open(path, "line", &output)).transpose()?;
     let mut totals = TrimTotals::default();
-    let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
     let inputs = source.open(Shape::default())?;
     let requests = args.requests.as_deref().map(Input::open).transpose()?;
-    for batch in Arc::new(trimmer).batches(inputs, requests, args.read.max_line_bytes, threads)? {
+    for batch in Arc::new(trimmer).batches(inputs, requests, args.read.max_line_bytes, args.threads)? {
         totals.add_all(&batch.totals);
         if output.stream(&batch.lines)?.is_break() {
             // Some of its answers are perhaps read.

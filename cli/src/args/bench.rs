@@ -1,8 +1,9 @@
 //! The arguments of `metatok bench`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use crate::args::{ModelArgs, ReadArgs, TemplateArgs, at_least_one, heading, input_format};
+use crate::args::{ModelArgs, ReadArgs, TemplateArgs, at_least_one, heading, input_format, threads};
 use metatok::dataset::records::InputFormat;
 
 #[derive(clap::Args)]
@@ -54,8 +55,8 @@ pub(crate) struct BenchArgs {
     /// Number of threads for the second measurement
     ///
     /// The first measurement uses one thread. Default: one per core, which is also the maximum.
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
-    pub(crate) threads: Option<u16>,
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads(), help_heading = heading::GENERAL)]
+    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 /// A time that can be waited for.

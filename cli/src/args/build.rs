@@ -1,5 +1,6 @@
 //! The arguments of `metatok build`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 #[cfg(feature = "arrays")]
@@ -9,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 #[cfg(feature = "arrays")]
 use crate::args::named;
 use crate::args::{
-    AnswersArgs, InputArgs, ModelArgs, PromptArgs, RejectArgs, RequestArgs, heading, output_file, truncation,
+    AnswersArgs, InputArgs, ModelArgs, PromptArgs, RejectArgs, RequestArgs, heading, output_file, threads, truncation,
 };
 use crate::say::InFlags;
 #[cfg(feature = "arrays")]
@@ -90,7 +91,7 @@ pub(crate) struct BuildArgs {
     /// Pad arrays to a length that is a multiple of this
     #[cfg(feature = "arrays")]
     #[arg(long, value_name = "N", value_parser = multiple(), hide_short_help = true)]
-    pub(crate) pad_to_multiple_of: Option<std::num::NonZeroUsize>,
+    pub(crate) pad_to_multiple_of: Option<NonZeroUsize>,
 
     /// Add a fingerprint of what the ids depend on
     ///
@@ -133,8 +134,8 @@ pub(crate) struct BuildArgs {
     /// Threads to use
     ///
     /// Default: one per core, which is also the maximum. The output does not depend on the number of threads.
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
-    pub(crate) threads: Option<u16>,
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads(), help_heading = heading::GENERAL)]
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// Print nothing but errors
     #[arg(short, long, help_heading = heading::GENERAL)]
@@ -153,8 +154,8 @@ fn form() -> impl TypedValueParser<Value = &'static OutputForm> {
 
 /// No context is longer, and arrays of such rows would only take memory.
 #[cfg(feature = "arrays")]
-fn multiple() -> impl TypedValueParser<Value = std::num::NonZeroUsize> {
-    RangedU64ValueParser::<usize>::new().range(1..=1 << 20).try_map(std::num::NonZeroUsize::try_from)
+fn multiple() -> impl TypedValueParser<Value = NonZeroUsize> {
+    RangedU64ValueParser::<usize>::new().range(1..=1 << 20).try_map(NonZeroUsize::try_from)
 }
 
 #[cfg(feature = "arrays")]

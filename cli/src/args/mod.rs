@@ -47,5 +47,5 @@ pub(crate) use server::ServerArgs;
 pub(crate) use stats::StatsArgs;
 pub(crate) use tokens::{CountArgs, DecodeArgs, EncodeArgs, TextArgs, TokenizerArgs};
 pub(crate) use trim::TrimArgs;
-pub(crate) use values::{OnError, at_least_one, details_file, named, output_file, positive, truncation};
+pub(crate) use values::{OnError, at_least_one, details_file, named, output_file, positive, threads, truncation};
 pub(crate) use view::ViewArgs;

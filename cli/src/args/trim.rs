@@ -1,8 +1,9 @@
 //! The arguments of `metatok trim`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use crate::args::{ModelArgs, ReadArgs, RejectArgs, RunIdArgs, StopArgs, heading, output_file};
+use crate::args::{ModelArgs, ReadArgs, RejectArgs, RunIdArgs, StopArgs, heading, output_file, threads};
 
 #[derive(clap::Args)]
 #[command(
@@ -80,8 +81,8 @@ pub(crate) struct TrimArgs {
     /// Threads to use
     ///
     /// Default: one per core, which is also the maximum. The output does not depend on the number of threads.
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
-    pub(crate) threads: Option<u16>,
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads(), help_heading = heading::GENERAL)]
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// Print nothing but errors
     #[arg(short, long, help_heading = heading::GENERAL)]

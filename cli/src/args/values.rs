@@ -48,6 +48,11 @@ fn promises_compression(path: &Path) -> bool {
     is_compressed && !path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
+/// A number of threads.
+pub(crate) fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
+    clap::value_parser!(u16).range(1..=1024).try_map(|threads| NonZeroUsize::try_from(usize::from(threads)))
+}
+
 /// A number that must be at least one.
 pub(crate) fn at_least_one() -> impl TypedValueParser<Value = usize> {
     |number: &str| positive(number).map(NonZeroUsize::get)
