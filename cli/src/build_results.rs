@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 
+use indicatif::ProgressBar;
+
 use crate::args::BuildArgs;
 use crate::exit::FOUND;
 use crate::loaded::Loaded;
@@ -22,7 +24,7 @@ pub(crate) struct Results<'a> {
     /// The prompts of a file that is written at the end.
     prompts: PromptSpool,
     pub(crate) totals: BuildTotals,
-    pub(crate) progress: indicatif::ProgressBar,
+    pub(crate) progress: ProgressBar,
 }
 
 impl<'a> Results<'a> {
@@ -33,7 +35,8 @@ impl<'a> Results<'a> {
         let rejects = rejects.map(|path| Rejects::open(path, "row", &output)).transpose()?;
         // A bar would be written between the records.
         let shows_records = args.output.is_none() && io::stdout().is_terminal();
-        let progress = progress::bar(bytes, args.quiet || shows_records);
+        let progress = ProgressBar::hidden();
+        progress::show(&progress, bytes, args.quiet || shows_records);
         let prompts = PromptSpool::new(output.scratch());
         Ok(Self { args, output, rejects, prompts, totals: BuildTotals::default(), progress })
     }

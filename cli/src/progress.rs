@@ -4,14 +4,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar over `bytes` of input, or a counter if the length is unknown.
-pub(crate) fn bar(bytes: Option<u64>, quiet: bool) -> ProgressBar {
-    let bar = ProgressBar::hidden();
-    show(&bar, bytes, quiet);
-    bar
-}
-
-/// Shows a hidden bar.
+/// Shows a hidden bar over `bytes` of input, or a counter if the length is unknown.
 pub(crate) fn show(bar: &ProgressBar, bytes: Option<u64>, quiet: bool) {
     if quiet || !std::io::stderr().is_terminal() {
         return;
