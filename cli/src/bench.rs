@@ -49,7 +49,7 @@ struct Report {
 
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
-    Outputs::to("", None).check_source(&args.inputs, &source)?;
+    Outputs::stdout().check_source(&args.inputs, &source)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     // A joined string has no special tokens but those that the template writes.
     let special_tokens = Some(AddSpecialTokens::Never);

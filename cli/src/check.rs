@@ -78,7 +78,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     if dataset.is_some() && !source.is_some() {
         return Err(ErrorKind::Usage("--dataset is checked by its rows; name a file of them".into()).into());
     }
-    Outputs::to("", None).check_inputs(&args.input, &source, dataset.as_ref())?;
+    Outputs::stdout().check_inputs(&args.input, &source, dataset.as_ref())?;
     let options = setup::options(&args.prompts, dataset.as_ref());
     flags::check_template(&args.prompts.template, options.mode)?;
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;

@@ -13,9 +13,14 @@ use metatok::prepared::PreparedDataset;
 pub(crate) struct Outputs(OutputFiles);
 
 impl Outputs {
+    /// Writes only to standard output.
+    pub(crate) fn stdout() -> Self {
+        Self(OutputFiles::stdout())
+    }
+
     /// Writes to the file of an option, or to standard output.
     pub(crate) fn to(option: &str, path: Option<&Path>) -> Self {
-        Self(path.map_or_else(OutputFiles::stdout, |path| OutputFiles::file(option, path)))
+        path.map_or_else(Self::stdout, |path| Self(OutputFiles::file(option, path)))
     }
 
     /// Writes to this file too.
