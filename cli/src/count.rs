@@ -1,19 +1,18 @@
 //! `metatok count`: how many tokens text files have.
 
-use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::CountArgs;
 use crate::output;
-use crate::texts::{encoder, text};
+use crate::texts::{encoder, stdin, text};
 use metatok::error::{At, Result};
 
 pub(crate) fn run(args: &CountArgs) -> Result<ExitCode> {
     let encoder = encoder(&args.tokenizer, &args.text)?;
-    let count = |bytes: Vec<u8>| text(bytes).and_then(|text| encoder.encode(&text)).map(|ids| ids.len());
+    let count = |text: String| encoder.encode(&text).map(|ids| ids.len());
     if args.files.is_empty() {
-        return output::to_stdout(format!("{}\n", count(stdin()?).at("stdin")?).into_bytes());
+        return output::to_stdout(format!("{}\n", stdin().and_then(count).at("stdin")?).into_bytes());
     }
     let mut rows = Vec::new();
     for path in &args.files {
@@ -28,12 +27,6 @@ pub(crate) fn run(args: &CountArgs) -> Result<ExitCode> {
     output::to_stdout(lines.collect::<String>().into_bytes())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    if path == Path::new("-") { stdin() } else { Ok(std::fs::read(path)?) }
-}
-
-fn stdin() -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
+fn read(path: &Path) -> Result<String> {
+    if path == Path::new("-") { stdin() } else { text(std::fs::read(path)?) }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use crate::args::DecodeArgs;
-use crate::output::Output;
+use crate::output::{Output, push_json_line};
 use crate::texts;
 use metatok::error::{At, Error, ErrorKind, Result};
 use metatok::tokenizer::{TokenId, Tokenizer};
@@ -28,12 +28,11 @@ fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<Cont
     let (mut open, mut opened_at) = (String::new(), String::new());
     let most = args.read.max_line_bytes;
     texts::each_line(most, |line, place| {
-        let line = line.at(place)?;
         if open.is_empty() {
             place.clone_into(&mut opened_at);
         }
         let stays_open = (!open.is_empty() || line.contains('[')) && !line.contains(']');
-        open.push_str(&line);
+        open.push_str(line);
         if open.len() > most {
             return Err(ErrorKind::LineTooLong(most)).at(&opened_at);
         }
@@ -54,12 +53,12 @@ fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<Cont
 /// The text of a list, as a line.
 fn decoded(args: &DecodeArgs, tokenizer: &Tokenizer, list: &str) -> Result<Vec<u8>> {
     let text = tokenizer.decode(&ids(list, tokenizer)?, args.skip_special_tokens)?;
-    let mut line = match args.json {
-        true => serde_json::to_vec(&text).map_err(|error| ErrorKind::Parse(error.to_string()))?,
-        false => text.into_bytes(),
-    };
-    line.push(b'\n');
-    Ok(line)
+    if args.json {
+        let mut line = Vec::new();
+        push_json_line(&text, &mut line);
+        return Ok(line);
+    }
+    Ok((text + "\n").into_bytes())
 }
 
 /// Numbers between white space, commas and brackets.

@@ -1,11 +1,10 @@
 //! `metatok encode`: plain texts in, token ids out.
 
-use std::io::{self, Read};
 use std::process::ExitCode;
 
 use crate::args::EncodeArgs;
 use crate::output::{self, Output};
-use crate::texts::{each_line, encoder, text};
+use crate::texts::{self, each_line, encoder};
 use metatok::builder::TextEncoder;
 use metatok::error::{At, Result};
 use metatok::sink::write_ids;
@@ -18,9 +17,7 @@ pub(crate) fn run(args: &EncodeArgs) -> Result<ExitCode> {
     }
     let mut out = Vec::new();
     if args.texts.is_empty() || args.texts == ["-"] {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).at("stdin")?;
-        push(&text(bytes).and_then(|text| encoder.encode(&text)).at("stdin")?, &mut out);
+        push(&texts::stdin().and_then(|text| encoder.encode(&text)).at("stdin")?, &mut out);
     } else {
         for text in &args.texts {
             push(&encoder.encode(text)?, &mut out);
@@ -34,7 +31,7 @@ fn lines(encoder: &TextEncoder, longest: usize) -> Result<ExitCode> {
     let mut output = Output::open(None)?;
     each_line(longest, |line, place| {
         let mut out = Vec::new();
-        push(&line.and_then(|line| encoder.encode(&line)).at(place)?, &mut out);
+        push(&encoder.encode(line).at(place)?, &mut out);
         output.stream(&out)
     })?;
     output.finish()?;

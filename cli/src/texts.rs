@@ -23,10 +23,7 @@ pub(crate) fn load(args: &TokenizerArgs) -> Result<Arc<Tokenizer>> {
 
 /// Visits each line of standard input as it comes in, blank ones too, with its place. A line of more than `longest` bytes
 /// ends it, and is not read further.
-pub(crate) fn each_line(
-    longest: usize,
-    mut visit: impl FnMut(Result<String>, &str) -> Result<ControlFlow<()>>,
-) -> Result<()> {
+pub(crate) fn each_line(longest: usize, mut visit: impl FnMut(&str, &str) -> Result<ControlFlow<()>>) -> Result<()> {
     let mut stdin = io::stdin().lock();
     for number in 1_u64.. {
         let mut line = Vec::new();
@@ -45,11 +42,18 @@ pub(crate) fn each_line(
         if line.len() > longest {
             return Err(ErrorKind::LineTooLong(longest)).at(place);
         }
-        if visit(text(line), &place)?.is_break() {
+        if visit(&text(line).at(&place)?, &place)?.is_break() {
             break;
         }
     }
     Ok(())
+}
+
+/// All of standard input as a text.
+pub(crate) fn stdin() -> Result<String> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    text(bytes)
 }
 
 /// Bytes as UTF-8 text.
