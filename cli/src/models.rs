@@ -41,31 +41,31 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
             output::push_json(&entries.expect("what is built in is JSON"), &mut out);
         }
         None => list(&mut out)?,
-        Some(name) => {
-            let builtin = Model::find_builtin(name);
-            let refuse_path = || refuse_path(name, "`metatok models` lists the built-in ones");
-            if builtin.is_err() && Path::new(name).is_file() {
-                refuse_path()?;
-            }
-            let model = match (builtin, ConversationTemplate::load(name)) {
-                (Ok(model), _) => model,
-                (Err(_), Ok(template)) if args.json => {
-                    output::push_json(&template, &mut out);
-                    return output::to_stdout(out);
-                }
-                (Err(_), Ok(template)) => return output::to_stdout(to_toml(&template)?),
-                (Err(error), Err(_)) => {
-                    refuse_path()?;
-                    return Err(error);
-                }
-            };
-            match Model::builtin_file(&model.name) {
-                Some(file) if !args.json => out.extend_from_slice(file.as_bytes()),
-                _ => output::push_json(&model, &mut out),
-            }
-        }
+        Some(name) => write(name, args.json, &mut out)?,
     }
     output::to_stdout(out)
+}
+
+/// Writes a built-in model or conversation template, as a file to start from or as JSON.
+fn write(name: &str, is_json: bool, out: &mut Vec<u8>) -> Result<()> {
+    let builtin = Model::find_builtin(name);
+    let refuse_path = || refuse_path(name, "`metatok models` lists the built-in ones");
+    if builtin.is_err() && Path::new(name).is_file() {
+        refuse_path()?;
+    }
+    match (builtin, ConversationTemplate::load(name)) {
+        (Ok(model), _) => match Model::builtin_file(&model.name) {
+            Some(file) if !is_json => out.extend_from_slice(file.as_bytes()),
+            _ => output::push_json(&model, out),
+        },
+        (Err(_), Ok(template)) if is_json => output::push_json(&template, out),
+        (Err(_), Ok(template)) => out.extend_from_slice(&to_toml(&template)?),
+        (Err(error), Err(_)) => {
+            refuse_path()?;
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// Rejects the path of a file or folder: only what is built in is printed.
