@@ -70,19 +70,24 @@ fn check_request(args: &BuildArgs) -> Result<()> {
         let why = "writes what built a prompt beside it, and this form has no place for it: the server refuses keys that it does not know";
         return refuse([("--fingerprint", args.fingerprint && !accepts.columns)], why);
     }
-    let RequestArgs { temperature, top_p, top_k, seed, params } = &args.request;
-    let request = [
+    let forms = forms(|accepts| accepts.request);
+    let why = format!("goes with --format {forms}: other forms are not requests");
+    refuse(sampling(&args.request), &why)?;
+    refuse([("--param", !args.request.params.is_empty())], &why)?;
+    let has_answers = args.answers.answers.is_some() || !args.input.judge.is_empty();
+    let run_id = [("--run-id", args.input.run_id.run_id.is_some() && !has_answers)];
+    refuse(run_id, &format!("goes with --format {forms}, or with the answers of --answers or --judge"))
+}
+
+/// The options of sampling.
+fn sampling(args: &RequestArgs) -> [(&'static str, bool); 4] {
+    let RequestArgs { temperature, top_p, top_k, seed, .. } = args;
+    [
         ("--temperature", temperature.is_some()),
         ("--top-p", top_p.is_some()),
         ("--top-k", top_k.is_some()),
         ("--seed", seed.is_some()),
-        ("--param", !params.is_empty()),
-    ];
-    let forms = forms(|accepts| accepts.request);
-    refuse(request, &format!("goes with --format {forms}: other forms are not requests"))?;
-    let has_answers = args.answers.answers.is_some() || !args.input.judge.is_empty();
-    let run_id = [("--run-id", args.input.run_id.run_id.is_some() && !has_answers)];
-    refuse(run_id, &format!("goes with --format {forms}, or with the answers of --answers or --judge"))
+    ]
 }
 
 /// The names of the forms that accept something.
@@ -137,15 +142,9 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
         let labels = [("--labels", args.labels)];
         refuse(labels, "is for texts to score, but these are prompts to continue; add --mode ppl")?;
     } else {
-        let RequestArgs { temperature, top_p, top_k, seed, .. } = &args.request;
-        let answers = [
-            ("--max-out-len", args.input.max_out_len.is_some()),
-            ("--temperature", temperature.is_some()),
-            ("--top-p", top_p.is_some()),
-            ("--top-k", top_k.is_some()),
-            ("--seed", seed.is_some()),
-        ];
-        refuse(answers, "is for answers, but texts to score have none; remove it")?;
+        let why = "is for answers, but texts to score have none; remove it";
+        refuse([("--max-out-len", args.input.max_out_len.is_some())], why)?;
+        refuse(sampling(&args.request), why)?;
     }
     if mode == Mode::Score || args.answers.answers.is_some() {
         let why = "is only for independent prompts to continue: a text to score would lose the scored part, and an answered dialogue its prefix";
@@ -184,7 +183,8 @@ pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> 
 
 /// Options of `view` that cannot be combined.
 pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
-    no_limit_for_conversations(args)?;
+    let limit = [("--max-seq-len", args.input.dataset.is_none() && args.input.max_seq_len.is_some())];
+    refuse(limit, "only applies to rows, with --dataset; for conversations, only `build` applies it")?;
     if args.answers.answers.is_none() {
         check_run_id(&args.input, "there are no answers from a server")?;
     }
@@ -212,12 +212,6 @@ const NOTHING_WRITTEN: &str = "is for what `build` and `run` write with each pro
 
 /// Why answers have no effect.
 pub(crate) const ANSWERS: &str = "is for turns that need the model's own answers to earlier turns: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every or every_empty";
-
-/// Rejects a limit that would not apply to conversations: only `build` applies it.
-fn no_limit_for_conversations(args: &ViewArgs) -> Result<()> {
-    let limit = [("--max-seq-len", args.input.dataset.is_none() && args.input.max_seq_len.is_some())];
-    refuse(limit, "only applies to rows, with --dataset; for conversations, only `build` applies it")
-}
 
 /// Options of `check` that cannot be combined.
 pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
