@@ -22,6 +22,10 @@ impl Accepts {
     pub(crate) const LINE: Self =
         Self { details: false, scores: false, columns: true, padding: false, request: false, served_model_name: false };
 
+    /// Nothing else, as in files of all prompts.
+    #[cfg(any(feature = "arrays", feature = "arrow"))]
+    pub(crate) const FILE: Self = Self { columns: false, ..Self::LINE };
+
     /// Columns and request options, which most requests can have.
     pub(crate) const REQUEST: Self = Self { request: true, ..Self::LINE };
 }

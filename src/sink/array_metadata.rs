@@ -9,7 +9,7 @@ use safetensors::tensor::Metadata;
 
 use crate::error::{ErrorKind, Result};
 use crate::sink::arrays::{ArrayFormat, LONGEST_HEADER};
-use crate::sink::file::{METADATA, not_ours};
+use crate::sink::file_origin::{METADATA, not_ours};
 use crate::sink::padded::NPY_MAGIC;
 
 /// How much of the end of a file is searched first, and how many times as much each time after that.

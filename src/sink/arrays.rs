@@ -13,7 +13,7 @@ use crate::batch::Padding;
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::sink::file::{FILE, METADATA, Origin};
+use crate::sink::file_origin::{FileOrigin, METADATA};
 use crate::sink::padded::{JsonArray, Padded};
 use crate::sink::{Accepts, FileSink, FormOptions, OutputForm, PromptSpool, Sink};
 use crate::tokenizer::TokenId;
@@ -42,7 +42,7 @@ pub(crate) const SAFETENSORS_FORM: OutputForm = OutputForm {
     open: Some(|builder, options| open(ArrayFormat::Safetensors, builder, options)),
 };
 
-const ACCEPTS: Accepts = Accepts { padding: true, ..FILE };
+const ACCEPTS: Accepts = Accepts { padding: true, ..Accepts::FILE };
 
 fn open(format: ArrayFormat, builder: &PromptBuilder, options: FormOptions) -> Result<Sink> {
     let usual = builder.padding()?;
@@ -80,7 +80,7 @@ pub enum ArrayFormat {
 pub struct Arrays {
     format: ArrayFormat,
     padding: Padding,
-    origin: Origin,
+    origin: FileOrigin,
 }
 
 /// The metadata of a file.
@@ -91,7 +91,7 @@ struct Metadata<'a> {
     padding_side: crate::batch::PaddingSide,
     pad_token_id: TokenId,
     #[serde(flatten)]
-    origin: &'a Origin,
+    origin: &'a FileOrigin,
 }
 
 impl Arrays {
@@ -102,7 +102,7 @@ impl Arrays {
         padding: Padding,
         fingerprint: impl Into<Option<Fingerprint>>,
     ) -> Self {
-        Self { format, padding, origin: Origin::new(builder, fingerprint.into()) }
+        Self { format, padding, origin: FileOrigin::new(builder, fingerprint.into()) }
     }
 }
 

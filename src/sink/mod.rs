@@ -22,7 +22,7 @@ mod array_metadata;
 pub(crate) mod arrays;
 mod digits;
 #[cfg(any(feature = "arrays", feature = "arrow"))]
-mod file;
+mod file_origin;
 mod file_sink;
 mod form;
 mod json;

@@ -22,14 +22,14 @@ use serde_json::{Map, Value};
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::sink::file::{FILE, METADATA, Origin, not_ours};
-use crate::sink::{FileSink, OutputForm, PromptRecord, PromptSpool, Sink};
+use crate::sink::file_origin::{FileOrigin, METADATA, not_ours};
+use crate::sink::{Accepts, FileSink, OutputForm, PromptRecord, PromptSpool, Sink};
 
 pub(crate) const ARROW_FORM: OutputForm = OutputForm {
     name: "arrow",
     about: "One table, a row for each prompt, as Arrow's IPC file",
     extension: "arrow",
-    accepts: FILE,
+    accepts: Accepts::FILE,
     open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Arrow, options.fingerprint)))),
 };
 
@@ -37,7 +37,7 @@ pub(crate) const PARQUET_FORM: OutputForm = OutputForm {
     name: "parquet",
     about: "The same table as Parquet",
     extension: "parquet",
-    accepts: FILE,
+    accepts: Accepts::FILE,
     open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Parquet, options.fingerprint)))),
 };
 
@@ -66,7 +66,7 @@ pub enum TableFormat {
 #[derive(Debug)]
 pub struct Table {
     format: TableFormat,
-    origin: Origin,
+    origin: FileOrigin,
 }
 
 /// The metadata of a file.
@@ -74,13 +74,13 @@ pub struct Table {
 struct Metadata<'a> {
     rows: usize,
     #[serde(flatten)]
-    origin: &'a Origin,
+    origin: &'a FileOrigin,
 }
 
 impl Table {
     /// For the prompts of a builder, with their fingerprint if it is known.
     pub fn new(builder: &PromptBuilder, format: TableFormat, fingerprint: impl Into<Option<Fingerprint>>) -> Self {
-        Self { format, origin: Origin::new(builder, fingerprint.into()) }
+        Self { format, origin: FileOrigin::new(builder, fingerprint.into()) }
     }
 
     /// The metadata of this many rows, as JSON; its key is `metatok`.
