@@ -163,6 +163,13 @@ impl Build {
         self
     }
 
+    /// Earlier turns of rows contain these answers.
+    #[must_use]
+    pub fn with_answers(mut self, answers: ModelAnswers) -> Self {
+        self.answers = Some(Arc::new(answers));
+        self
+    }
+
     /// A note about answers that no row asked for so far.
     pub fn unused_answers(&self) -> Option<Warning> {
         self.answers.as_deref()?.unused()
@@ -171,13 +178,6 @@ impl Build {
     /// A note about answers of which nothing is left without their thoughts.
     pub fn unfinished_thoughts(&self) -> Option<Warning> {
         self.answers.as_deref()?.unfinished_thoughts()
-    }
-
-    /// Earlier turns of rows contain these answers.
-    #[must_use]
-    pub fn with_answers(mut self, answers: ModelAnswers) -> Self {
-        self.answers = Some(Arc::new(answers));
-        self
     }
 
     /// The format of the prompts.

@@ -22,7 +22,7 @@ pub(super) fn write_key(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     }
     if let Some(max_out_len) = key.max_out_len {
         out.extend_from_slice(b",\"max_out_len\":");
-        out.extend_from_slice(itoa::Buffer::new().format(max_out_len).as_bytes());
+        write_number(max_out_len, out);
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn write_numbers<N: itoa::Integer>(numbers: impl Iterator<Item = N>, 
     out.push(b']');
 }
 
-pub(super) fn write_number(number: usize, out: &mut Vec<u8>) {
+pub(super) fn write_number(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 

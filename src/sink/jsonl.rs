@@ -58,7 +58,7 @@ impl Jsonl {
         for (key, value) in [(&b",\"message\":"[..], part.message), (b",\"example\":", part.example)] {
             if let Some(value) = value {
                 out.extend_from_slice(key);
-                write_number(value as usize, out);
+                write_number(value, out);
             }
         }
         out.push(b'}');
