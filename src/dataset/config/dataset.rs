@@ -88,7 +88,7 @@ impl Dataset {
     #[must_use]
     pub fn single_pass(&self) -> Self {
         let mut dataset = self.clone();
-        for template in dataset.task.ice_template.iter_mut().chain(&mut dataset.task.prompt_template) {
+        for template in dataset.task.templates_mut() {
             template.set_single_pass();
         }
         dataset
@@ -97,7 +97,7 @@ impl Dataset {
     /// Sets how many bytes the texts of a row's prompts may have after their fields are filled. The default is 16 MiB.
     pub fn set_max_row_bytes(&mut self, bytes: usize) {
         self.task.max_row_bytes = bytes;
-        for template in self.task.ice_template.iter_mut().chain(&mut self.task.prompt_template) {
+        for template in self.task.templates_mut() {
             template.set_max_row_bytes(bytes);
         }
     }

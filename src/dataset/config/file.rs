@@ -175,10 +175,8 @@ fn unread(file: &Value) -> Result<Vec<String>> {
     }
     let mut unread = Vec::new();
     for (key, value) in keys {
-        let key = match key {
-            Value::Text(key) => &**key,
-            _ => continue,
-        };
+        let Value::Text(key) = key else { continue };
+        let key = &**key;
         match value {
             Value::List(list) if READ.contains(&key) && matches!(list[..], [Value::Dict(_)]) => {
                 let what = "a list of one dict (in Python, from a comma after the dict); write the dict itself";

@@ -42,6 +42,10 @@ pub(super) struct JoinedExamples {
 }
 
 impl Task {
+    pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn RowTemplate>> {
+        self.ice_template.iter_mut().chain(&mut self.prompt_template)
+    }
+
     /// The in-context examples from these rows of the training set, joined as the templates require. OpenCompass:
     /// `generate_ice`.
     ///
