@@ -62,10 +62,10 @@ impl Source {
 
     /// Rejects that for a file: the names of inputs were perhaps to come from a variable.
     pub(crate) fn check_demo(&self, model: &ModelArgs, output: Option<&Path>) -> Result<()> {
-        match output.filter(|_| self.is_demo_for(model)) {
-            Some(_) => Err(ErrorKind::Usage("there is no input; name files, or - for standard input".into()).into()),
-            None => Ok(()),
+        if output.is_some() && self.is_demo_for(model) {
+            return Err(ErrorKind::Usage("there is no input; name files, or - for standard input".into()).into());
         }
+        Ok(())
     }
 
     /// Whether there is input.

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::args::{OnError, heading};
+use clap::ValueEnum;
+
+use crate::args::heading;
 
 /// What happens to bad lines.
 #[derive(Clone, clap::Args)]
@@ -19,4 +21,12 @@ pub(crate) struct RejectArgs {
     /// Each line comes with its error. Default: rejects.jsonl, or a file next to --output.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) rejects: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnError {
+    /// Stop at the bad line
+    Stop,
+    /// Write the line with its error, and continue
+    Reject,
 }

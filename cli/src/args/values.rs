@@ -4,7 +4,6 @@ use std::num::{IntErrorKind, NonZeroUsize, ParseIntError};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use metatok::error::Error;
 use metatok::truncate::Truncation;
@@ -73,12 +72,4 @@ where
 {
     let names = names.map(|(name, about)| PossibleValue::new(name).help(about));
     PossibleValuesParser::new(names).try_map(|name| name.parse())
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnError {
-    /// Stop at the bad line
-    Stop,
-    /// Write the line with its error, and continue
-    Reject,
 }
