@@ -35,6 +35,7 @@ mod progress;
 mod rejects;
 mod request;
 mod run;
+mod run_answers;
 mod run_front;
 mod say;
 mod score;
