@@ -19,7 +19,6 @@ pub struct MessagesForm {
     continue_final_message: bool,
     mode: Mode,
     sink: MessagesJsonl,
-    stop_strings: Vec<String>,
     check_files: bool,
 }
 
@@ -41,17 +40,8 @@ impl MessagesForm {
         if let ApiTemplate::Roles(roles) = &mut template {
             roles.compat = options.compat;
         }
-        let sink = MessagesJsonl::new(stop_strings.clone());
-        Ok(Self {
-            template,
-            each_message,
-            is_chat_wrapper,
-            continue_final_message,
-            mode,
-            sink,
-            stop_strings,
-            check_files,
-        })
+        let sink = MessagesJsonl::new(stop_strings);
+        Ok(Self { template, each_message, is_chat_wrapper, continue_final_message, mode, sink, check_files })
     }
 
     /// The purpose of the prompts.
@@ -81,7 +71,7 @@ impl MessagesForm {
             let max_out_len = plan.max_out_len(max_out_len)?;
             let key = PromptKey { turn: Some(turn), max_out_len, ..PromptKey::from(row) };
             written.add(self.write(&key, &conversation, None, out)?);
-            if !answers.answer_messages(row, &mut plan, &self.stop_strings)? {
+            if !answers.answer_messages(row, &mut plan, self.sink.stop())? {
                 written.waiting = u64::from(plan.needs_answers());
                 break;
             }

@@ -29,6 +29,11 @@ impl MessagesJsonl {
         Self { stop }
     }
 
+    /// The stop strings that it writes.
+    pub(crate) fn stop(&self) -> &[String] {
+        &self.stop
+    }
+
     /// Appends one prompt.
     pub fn write(&self, key: &PromptKey<'_>, messages: &[ChatMessage], out: &mut Vec<u8>) {
         self.write_with_tools(key, messages, None, out);
