@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::render::Part;
 use crate::tokenizer::TokenId;
 
-/// A prompt for an engine.
+/// A prompt for an engine: its token ids, and what was recorded of them. Spans count tokens, offsets count bytes of UTF-8.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenizedPrompt {
     /// The token ids.

@@ -22,17 +22,17 @@ use crate::tokenizer::AddSpecialTokens;
 pub struct BuilderOptions {
     /// The purpose of the prompts: to continue, or to score.
     pub mode: Mode,
-    /// Overrides the model's own setting.
+    /// Whether the tokenizer's own special tokens are added, instead of what the model says of it.
     pub special_tokens: Option<AddSpecialTokens>,
-    /// Whether content may write control tokens.
+    /// Whether content may write control tokens, as in the reference systems; by default it cannot.
     pub content: ContentTrust,
     /// More tokens, by their strings, that content must not produce.
     pub reserve: Vec<String>,
     /// Tokens, by their strings, that content may produce although they are reserved, even by the template.
     pub unreserve: Vec<String>,
-    /// Additional stop ids.
+    /// Stop ids in addition to those of the model and its tokenizer. Each must be in the vocabulary.
     pub stop_token_ids: Vec<i64>,
-    /// Additional stop strings.
+    /// Stop strings in addition to those of the model. None may be empty.
     pub stop_strings: Vec<String>,
     /// Whether `fallback_role` applies inside rounds, see
     /// [`MetaRenderer::round_fallback`](crate::render::MetaRenderer::round_fallback).

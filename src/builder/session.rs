@@ -43,7 +43,8 @@ impl PromptBuilder {
     }
 }
 
-/// Builds prompts one after the other with the same buffers; from [`PromptBuilder::session`].
+/// Builds prompts one after the other with the same buffers; from [`PromptBuilder::session`]. It gives the same ids as the
+/// builder, and a thread needs one of its own.
 #[derive(Debug)]
 pub struct Session {
     pub(super) builder: PromptBuilder,

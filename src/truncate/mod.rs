@@ -40,7 +40,7 @@ use numbers::Numbers;
 pub use truncation::Truncation;
 use units::{estimates, examples_among, units, without_items};
 
-/// How long a prompt may be.
+/// How long a prompt may be: as many tokens as the context has without those of the answer.
 ///
 /// ```
 /// use metatok::ContextBudget;

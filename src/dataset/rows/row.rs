@@ -7,7 +7,17 @@ use serde::{Serialize, Serializer};
 use crate::dataset::rows::{Entries, Value};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A row.
+/// A row of a dataset: its columns in order, each with one value. In JSON it is an object with its columns in that order.
+///
+/// ```
+/// use metatok::Row;
+///
+/// let row = Row::from_json(r#"{"question": "1+1=?", "answer": 2, "question": "1+2=?"}"#)?;
+/// // Of a column that occurs twice, the last value counts, as in Python.
+/// assert_eq!(row.get("question").map(|value| value.text().into_owned()).as_deref(), Some("1+2=?"));
+/// assert_eq!(row.repeated(), Some("question"));
+/// # Ok::<(), metatok::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
     columns: Vec<(String, Value)>,
