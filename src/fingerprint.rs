@@ -98,7 +98,7 @@ impl Fingerprint {
         Self {
             metatok: env!("CARGO_PKG_VERSION").into(),
             template: match &model.chat_template {
-                // As before there were chat templates.
+                // Nothing stands for a chat template that is not there.
                 None => digest(&json(&(model, template))),
                 Some(ChatTemplate { source, tool_use, special_tokens, kwargs, now, .. }) => {
                     digest(&json(&(&model, source, tool_use, special_tokens, kwargs, now)))

@@ -8,7 +8,7 @@
     model = Model(pretrained="Qwen/Qwen3-8B", metatok={"model": "qwen3", "tokenizer": "Qwen/Qwen3-8B"})
     lm_eval.simple_evaluate(model, tasks=["gsm8k"], apply_chat_template=True)
 
-Text without a chat template is tokenized by the class as before.
+Text without a chat template is tokenized as by the class without `Prompts`.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def test_map_of_datasets_needs_batches(builder: PromptBuilder) -> None:
 
 
 def test_a_picture_beside_a_chat_is_no_path() -> None:
-    """`datasets` gives columns of images as objects; as before, they are not read. A path is."""
+    """`datasets` gives columns of images as objects, which are not read. A path is."""
     record = {"messages": [{"role": "user", "content": "What?"}], "image": object()}
     assert metatok.PromptBuilder("demo").build(record).text == metatok.PromptBuilder("demo").build(record["messages"]).text
     with pytest.raises(metatok.MetatokError, match='"image" would be lost'):

@@ -110,7 +110,7 @@ impl Value {
 
 impl Serialize for Value {
     /// Writes JSON: all digits of integers, and dicts in their order. NaN and infinities, which JSON lacks, become their
-    /// texts, so that templates and scores see the same as before.
+    /// texts, so that templates and scores see the same in a row that is written and read again.
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
