@@ -17,7 +17,7 @@ use crate::summary::summary;
 use crate::{earlier_answers, flags, request, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::{Build, BuildTotals, IdsForm, InputOptions, MessagesForm, PromptForm, Written, answers_omitted};
-use metatok::builder::PromptBuilder;
+use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::conversation::Mode;
 use metatok::dialect::Model;
 use metatok::error::{ErrorKind, Result, Warning};
@@ -160,12 +160,7 @@ fn form(
 ) -> Result<PromptForm> {
     let mut options = setup::options(&args.prompts, dataset);
     if !args.format.has_ids() {
-        // Without a model, roles are OpenAI's.
-        let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
-        if !args.quiet {
-            loaded.say_new(setup::notes(&model));
-        }
-        return MessagesForm::new(&model, &options, args.check_files).map(PromptForm::Messages);
+        return messages_form(args, loaded, &options).map(PromptForm::Messages);
     }
     flags::check_mode(args, options.mode)?;
     options.spans = args.spans;
@@ -204,6 +199,15 @@ fn form(
         fingerprint,
         ..IdsForm::new(builder, sink)
     })))
+}
+
+/// Messages. Without a model, their roles are OpenAI's.
+fn messages_form(args: &BuildArgs, loaded: &Loaded, options: &BuilderOptions) -> Result<MessagesForm> {
+    let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
+    if !args.quiet {
+        loaded.say_new(setup::notes(&model));
+    }
+    MessagesForm::new(&model, options, args.check_files)
 }
 
 /// The options of a form.
