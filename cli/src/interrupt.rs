@@ -14,6 +14,11 @@ impl Interrupt {
         let interrupt = Self::default();
         #[cfg(unix)]
         let _ = unix::note(&interrupt.0);
+        #[cfg(windows)]
+        {
+            let noted = Arc::clone(&interrupt.0);
+            windows::at_ctrl_c(move || noted.store(windows::SIGINT.into(), Ordering::Relaxed));
+        }
         interrupt
     }
 
@@ -64,5 +69,35 @@ pub(crate) mod unix {
             u64::from_str_radix(mask.trim(), 16).ok()
         });
         ignored.map_or(signal == SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
+    }
+}
+
+#[cfg(windows)]
+pub(crate) mod windows {
+    use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+    use std::{mem, process};
+
+    /// What Ctrl-C is elsewhere.
+    pub(crate) const SIGINT: u8 = 2;
+
+    type Act = Box<dyn Fn() + Send>;
+
+    static ACTS: Mutex<Vec<Act>> = Mutex::new(Vec::new());
+
+    fn acts() -> MutexGuard<'static, Vec<Act>> {
+        ACTS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does this, too, at the first Ctrl-C. A second one ends the program.
+    pub(crate) fn at_ctrl_c(act: impl Fn() + Send + 'static) {
+        static ONCE: Once = Once::new();
+        acts().push(Box::new(act));
+        ONCE.call_once(|| {
+            // If this is not possible, the first one ends it.
+            let _ = ctrlc::set_handler(|| match mem::take(&mut *acts()) {
+                nothing if nothing.is_empty() => process::exit(128 + i32::from(SIGINT)),
+                acts => acts.iter().for_each(|act| act()),
+            });
+        });
     }
 }

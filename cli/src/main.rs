@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    metatok_cli::main_with(std::env::args_os())
+    // Shells of Windows leave `*.jsonl` to the program. Elsewhere these are the arguments as they are.
+    metatok_cli::main_with(wild::args_os())
 }

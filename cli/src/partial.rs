@@ -8,6 +8,9 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use tempfile::{NamedTempFile, TempPath};
 
+#[cfg(windows)]
+use crate::interrupt::windows::{SIGINT, at_ctrl_c};
+
 /// The most characters of a name that the hidden one has. One takes four bytes at most, and a name 255.
 const MOST_OF_NAME: usize = 50;
 
@@ -125,7 +128,7 @@ fn forget(path: &Path) {
 
 impl Listed {
     /// Keeps the file if that is wanted and something is in it, and removes it otherwise.
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     fn end(&self) {
         let has_something = fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() > 0);
         let kept = self.kept_as.as_ref().filter(|_| has_something);
@@ -146,6 +149,13 @@ fn ended_at_signals() {
     ONCE.call_once(|| {
         #[cfg(unix)]
         let _ = unix::watch();
+        #[cfg(windows)]
+        at_ctrl_c(|| {
+            // From now on no file is created.
+            let files = files();
+            files.iter().for_each(Listed::end);
+            std::process::exit(128 + i32::from(SIGINT));
+        });
     });
 }
 

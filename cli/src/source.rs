@@ -1,6 +1,5 @@
 //! Where a command's input comes from: given files, a pipe, or nowhere.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
 use std::path::{Path, PathBuf};
 
@@ -159,6 +158,7 @@ fn is_piped() -> bool {
     }
     #[cfg(unix)]
     {
+        use std::fs::File;
         use std::os::fd::AsFd;
         use std::os::unix::fs::FileTypeExt;
 

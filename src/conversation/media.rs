@@ -164,7 +164,10 @@ impl Media {
     pub fn path(&self) -> Option<&str> {
         match self.source.split_once("://") {
             Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => {
-                Some(path.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(path))
+                let path = path.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(path);
+                // The path of `file:///C:/a.png` begins with the drive.
+                let begins_with_drive = |path: &&str| cfg!(windows) && path.get(1..2) == Some(":");
+                Some(path.strip_prefix('/').filter(begins_with_drive).unwrap_or(path))
             }
             Some(_) => None,
             None => (!self.is_data() && !self.source.is_empty()).then_some(&self.source),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Output, Stdio};
 
 use libtest_mimic::Completion;
@@ -39,8 +39,8 @@ struct Case {
     /// Files that must not be there afterwards.
     #[serde(default)]
     absent: Vec<String>,
-    /// It cannot be so on this system, which lacks a device.
-    needs: Option<PathBuf>,
+    /// It is not so on a system that lacks this file, such as Windows.
+    needs: Option<String>,
     /// It is so only where Parquet cannot be read.
     #[serde(default)]
     without_parquet: bool,
@@ -57,8 +57,9 @@ fn run(file: &CaseFile, case: &Case) -> Completion {
     if case.without_parquet && cfg!(feature = "parquet") {
         return Completion::ignored_with("this metatok reads Parquet");
     }
-    if let Some(path) = case.needs.as_ref().filter(|path| !path.exists()) {
-        return Completion::ignored_with(format!("there is no {}", path.display()));
+    let devices = case.args.iter().map(String::as_str).filter(|arg| arg.starts_with("/dev/"));
+    if let Some(path) = devices.chain(case.needs.as_deref()).find(|path| !Path::new(path).exists()) {
+        return Completion::ignored_with(format!("there is no {path}"));
     }
     let folder = tempfile::tempdir().expect("a folder can be made");
     case.files.iter().for_each(|(name, contents)| write(&folder.path().join(name), contents));

@@ -26,7 +26,23 @@ pub(crate) fn without_times(stderr: &str) -> String {
     text
 }
 
+/// Windows separates paths otherwise, has its own words for what the system says, and ends the program's name in `.exe`.
+fn as_elsewhere(text: &str) -> String {
+    let line = |line: &str| match line.split_once(" (os error ") {
+        Some((what, number)) => format!("{} {number}\n", what.rsplit_once(": ").unwrap_or_default().0),
+        None => format!("{line}\n"),
+    };
+    text.replace(r"\\", "/").replace('\\', "/").replace("metatok.exe", "metatok").lines().map(line).collect()
+}
+
 fn text_fits(found: &str, expected: &str) -> bool {
+    if cfg!(windows) {
+        return lines_fit(&as_elsewhere(found), &as_elsewhere(expected));
+    }
+    lines_fit(found, expected)
+}
+
+fn lines_fit(found: &str, expected: &str) -> bool {
     let (found, expected): (Vec<_>, Vec<_>) = (found.lines().collect(), expected.lines().collect());
     found.len() == expected.len()
         && found.iter().zip(&expected).all(|(found, expected)| line_fits(found, expected, '*'))

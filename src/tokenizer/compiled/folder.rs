@@ -101,14 +101,15 @@ mod tests {
     #[test]
     fn where_it_is() {
         let home = || Some(PathBuf::from("/home/me"));
-        type Line = (&'static [(&'static str, &'static str)], Option<&'static str>);
+        let (x, in_x) = if cfg!(windows) { ("C:/x", "C:/x/metatok") } else { ("/x", "/x/metatok") };
+        type Line<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
         #[rustfmt::skip]
-        let table: [Line; 5] = [
+        let table: [Line<'_>; 5] = [
             (&[], Some("/home/me/.cache/metatok")),
-            (&[("XDG_CACHE_HOME", "/x")], Some("/x/metatok")),
+            (&[("XDG_CACHE_HOME", x)], Some(in_x)),
             (&[("XDG_CACHE_HOME", "x")], Some("/home/me/.cache/metatok")),
-            (&[("METATOK_CACHE", "own"), ("XDG_CACHE_HOME", "/x")], Some("own")),
-            (&[("METATOK_CACHE", ""), ("XDG_CACHE_HOME", "/x")], None),
+            (&[("METATOK_CACHE", "own"), ("XDG_CACHE_HOME", x)], Some("own")),
+            (&[("METATOK_CACHE", ""), ("XDG_CACHE_HOME", x)], None),
         ];
         for (variables, expected) in table {
             let variable =

@@ -105,8 +105,8 @@ impl Cached {
         let up: PathBuf = file.split('/').chain([""]).map(|_| "..").collect();
         let etag = blob.path.file_name().unwrap_or_default();
         let linked = symlink(&up.join("blobs").join(etag), &path);
-        // Another process may have made the link. Where there are no links, a copy has the same use.
-        if linked.is_err() && !path.exists() {
+        // Another process may have made the link. Where links cannot be made or followed, a copy has the same use.
+        if !path.exists() && (linked.is_err() || blob.path.exists()) {
             let copy = || {
                 let partial = partial_in(folder)?;
                 fs::copy(&blob.path, partial.path())?;
