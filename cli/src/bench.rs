@@ -50,7 +50,7 @@ struct Report {
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
     Outputs::stdout().check_source(&args.inputs, &source)?;
-    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    let (model, tokenizer) = setup::load(&args.model, source.has_input())?;
     // A joined string has no special tokens but those that the template writes.
     let special_tokens = Some(AddSpecialTokens::Never);
     let options = BuilderOptions { special_tokens, ..setup::template_options(&args.template) };

@@ -46,14 +46,14 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let dataset = setup::dataset_of(&args.input, &source)?.map(limited).map(Arc::new);
     check(args, &source, dataset.as_deref())?;
     let answers = earlier_answers::read(&args.answers, &args.input, dataset.as_deref())?;
-    let form = form(args, loaded, dataset.as_deref(), answers.as_ref(), source.is_some())?;
+    let form = form(args, loaded, dataset.as_deref(), answers.as_ref(), source.has_input())?;
     if !args.quiet {
         say::notes(dataset.iter().flat_map(|dataset| dataset.notes()));
         if source.is_demo_for(&args.model) {
             say!("note: there is no input, so these are the demo's conversations");
         }
     }
-    let has_input = source.is_some();
+    let has_input = source.has_input();
     let mut inputs = source.open_or_demo(args.input.shape())?;
     let (names, bytes) = (names(&inputs), inputs.iter().map(Input::bytes).sum());
     if let Some(dataset) = &dataset {
@@ -147,7 +147,7 @@ fn outputs(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>)
     }
     outputs.check_inputs(&args.input, source, dataset)?;
     outputs.check("--answers", args.answers.answers.as_deref())?;
-    outputs.check_model(&args.model, source.is_some())
+    outputs.check_model(&args.model, source.has_input())
 }
 
 /// The output format, and the builder.

@@ -75,13 +75,13 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let source = Source::find(&args.input.inputs)?;
     source.check_stdin(args.input.other_files())?;
     let dataset = setup::dataset(&args.input)?;
-    if dataset.is_some() && !source.is_some() {
+    if dataset.is_some() && !source.has_input() {
         return Err(ErrorKind::Usage("--dataset is checked by its rows; name a file of them".into()).into());
     }
     Outputs::stdout().check_inputs(&args.input, &source, dataset.as_ref())?;
     let options = setup::options(&args.prompts, dataset.as_ref());
     flags::check_template(&args.prompts.template, options.mode)?;
-    let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    let (mut model, tokenizer) = setup::load(&args.model, source.has_input())?;
     model.allow.extend(args.allow.iter().cloned());
     let chat_template = ChatTemplate::of_tokenizer(tokenizer.name());
     let mut checker = Checker::new(&model, tokenizer, &options)?;
@@ -89,7 +89,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         Ok(template) => template.into_iter().for_each(|template| checker.compare_with(template)),
         Err(error) => say!("note: not compared with the tokenizer's chat template: {}", error.in_flags()),
     }
-    if source.is_some() {
+    if source.has_input() {
         let mut inputs = source.open(args.input.shape())?;
         if let Some(dataset) = &dataset {
             inputs = dataset.through_arrow(inputs)?;

@@ -61,7 +61,7 @@ fn other(args: &DiffArgs, tokenizer: &str) -> Result<Model> {
 /// Compares the input, or generated conversations if there is none, and returns which they are.
 fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<&'static str> {
     let source = Source::find(&args.inputs)?;
-    if !source.is_some() {
+    if !source.has_input() {
         let templates = models.iter().filter_map(|model| model.chat_template.as_ref());
         diff.see_generated(usize::MAX, templates, || true);
         return Ok("generated conversation");

@@ -75,7 +75,7 @@ pub(crate) mod unix {
 #[cfg(windows)]
 pub(crate) mod windows {
     use std::sync::{Mutex, MutexGuard, Once, PoisonError};
-    use std::{mem, process};
+    use std::{mem, process, thread};
 
     /// What Ctrl-C is elsewhere.
     pub(crate) const SIGINT: u8 = 2;
@@ -94,9 +94,14 @@ pub(crate) mod windows {
         acts().push(Box::new(act));
         ONCE.call_once(|| {
             // If this is not possible, the first one ends it.
-            let _ = ctrlc::set_handler(|| match mem::take(&mut *acts()) {
-                nothing if nothing.is_empty() => process::exit(128 + i32::from(SIGINT)),
-                acts => acts.iter().for_each(|act| act()),
+            let _ = ctrlc::set_handler(|| {
+                let taken = mem::take(&mut *acts());
+                // On a thread of their own, because the second one comes to this thread.
+                let started = !taken.is_empty()
+                    && thread::Builder::new().spawn(move || taken.iter().for_each(|act| act())).is_ok();
+                if !started {
+                    process::exit(128 + i32::from(SIGINT));
+                }
             });
         });
     }

@@ -29,10 +29,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         source.check_readable_again()?;
     }
     let Work { dataset, options, builder_options } = work(args, &source)?;
-    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    let (model, tokenizer) = setup::load(&args.model, source.has_input())?;
     let builder = PromptBuilder::new(&model, tokenizer, &builder_options)?;
     let progress = ProgressBar::hidden();
-    let answering = Answering::find(args, &builder, &progress, source.is_some())?;
+    let answering = Answering::find(args, &builder, &progress, source.has_input())?;
     let fingerprint = || {
         let of_builder = Fingerprint::new(&model, builder.tokenizer(), &builder_options);
         options.fingerprint(
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         remarks.iter().for_each(|remark| say!("{remark}"));
         run_answers::say_answered(&answers);
     }
-    let has_input = source.is_some();
+    let has_input = source.has_input();
     let mut inputs = source.open_or_demo(args.input.shape())?;
     let names = names(&inputs);
     let bytes = inputs.iter().map(Input::bytes).sum();
@@ -85,7 +85,7 @@ struct Work {
 fn work(args: &RunArgs, source: &Source) -> Result<Work> {
     let dataset = setup::dataset_of(&args.input, source)?;
     flags::check_run(args, dataset.as_ref())?;
-    let options = options(args, dataset.as_ref(), source.is_some())?;
+    let options = options(args, dataset.as_ref(), source.has_input())?;
     options.check()?;
     let limited = |dataset| setup::limited(dataset, args.truncate, Some(options.max_out_len()));
     let dataset = dataset.map(limited).map(Arc::new);
@@ -149,5 +149,5 @@ fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -
     }
     outputs.check_inputs(&args.input, source, dataset)?;
     outputs.check("the weights", args.weights.as_deref().map(Path::new))?;
-    outputs.check_model(&args.model, source.is_some())
+    outputs.check_model(&args.model, source.has_input())
 }

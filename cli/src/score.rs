@@ -27,7 +27,7 @@ struct Entry<'a> {
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
-    if !source.is_some() {
+    if !source.has_input() {
         let what = "there is nothing to score: choose a file of answers, or pipe one in";
         return Err(ErrorKind::Usage(what.into()).into());
     }

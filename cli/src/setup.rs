@@ -11,7 +11,6 @@ use metatok::build::InputOptions;
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dialect::{Model, ModelChoice};
 use metatok::error::{ErrorKind, Result};
-use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
 use metatok::tokenizer::Tokenizer;
 use metatok::truncate::Truncation;
@@ -141,7 +140,7 @@ pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
 /// The same, for input that must be given.
 pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
     let dataset = dataset(args)?;
-    if dataset.is_some() && !source.is_some() {
+    if dataset.is_some() && !source.has_input() {
         let what = "--dataset needs rows: choose a file, or - for standard input";
         return Err(ErrorKind::Usage(what.into()).into());
     }
@@ -162,9 +161,4 @@ pub(crate) fn limited(
         dataset.set_default_max_out_len(max_out_len);
     }
     dataset
-}
-
-/// The contents of the inputs.
-pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
-    if dataset.is_some() { Holds::Rows } else { Holds::Conversations }
 }

@@ -56,7 +56,7 @@ impl Source {
 
     /// Whether the demo's conversations are read for another model than the demo.
     pub(crate) fn is_demo_for(&self, model: &ModelArgs) -> bool {
-        !self.is_some() && !model.is_demo()
+        !self.has_input() && !model.is_demo()
     }
 
     /// Rejects that for a file: the names of inputs were perhaps to come from a variable.
@@ -68,7 +68,7 @@ impl Source {
     }
 
     /// Whether there is input.
-    pub(crate) fn is_some(&self) -> bool {
+    pub(crate) fn has_input(&self) -> bool {
         !matches!(self, Self::Nothing)
     }
 
@@ -132,7 +132,7 @@ impl Source {
 
     /// Opens every input; if there is none, the demo's conversations.
     pub(crate) fn open_or_demo(self, shape: Shape<'_>) -> Result<Vec<Input>> {
-        Ok(if self.is_some() { self.open(shape)? } else { vec![Input::demo()] })
+        Ok(if self.has_input() { self.open(shape)? } else { vec![Input::demo()] })
     }
 }
 
@@ -168,6 +168,12 @@ fn is_piped() -> bool {
             kind.is_file() || kind.is_fifo() || kind.is_socket()
         })
     }
-    #[cfg(not(unix))]
+    #[cfg(windows)]
+    {
+        use winapi_util::{HandleRef, file};
+
+        file::typ(HandleRef::stdin()).is_ok_and(|kind| kind.is_disk() || kind.is_pipe())
+    }
+    #[cfg(not(any(unix, windows)))]
     true
 }

@@ -35,7 +35,7 @@ struct Entry<'a> {
 
 pub(crate) fn run(args: &StatsArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
-    if !source.is_some() {
+    if !source.has_input() {
         let what = "there are no prompts: choose a file that `metatok build` wrote, or pipe its output in";
         return Err(ErrorKind::Usage(what.into()).into());
     }

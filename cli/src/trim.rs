@@ -22,7 +22,7 @@ use metatok::trim::{AnswerTrimmer, TrimOptions, TrimTotals};
 
 pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
-    if !source.is_some() {
+    if !source.has_input() {
         let what = "there is nothing to trim: name a file of answers, or pipe one in";
         return Err(ErrorKind::Usage(what.into()).into());
     }

@@ -14,21 +14,21 @@ use metatok::Dataset;
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::error::{At, Error, ErrorKind, Result, counted};
-use metatok::input::each_record;
+use metatok::input::{Holds, each_record};
 use metatok::prepared::{ChosenPrompt, PreparedDataset, PromptChoice};
 use metatok::view::{TerminalOptions, View};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let source = Source::find(&args.input.inputs)?;
     source.check_stdin(args.input.other_files().chain(args.answers.file()))?;
-    let has_input = source.is_some();
+    let has_input = source.has_input();
     let dataset = setup::dataset_of(&args.input, &source)?;
     flags::check_view(args, dataset.as_ref())?;
     let outputs = Outputs::to("--html", args.html.as_deref().filter(|path| *path != Path::new("-")));
     outputs.check_inputs(&args.input, &source, dataset.as_ref())?;
     outputs.check("--answers", args.answers.answers.as_deref())?;
-    outputs.check_model(&args.model, source.is_some())?;
-    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    outputs.check_model(&args.model, source.has_input())?;
+    let (model, tokenizer) = setup::load(&args.model, source.has_input())?;
     let options = setup::options(&args.prompts, dataset.as_ref());
     flags::check_template(&args.prompts.template, options.mode)?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
@@ -91,7 +91,8 @@ fn selected(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) 
     let picking = dataset.map(PreparedDataset::dataset).filter(|dataset| dataset.test_range.is_some());
     let last_kept = picking.map_or(Some(0), Dataset::first_row_at_most).unwrap_or(usize::MAX);
     let (mut of, mut found, mut is_last) = (0, Vec::new(), setup::limit(args.input.limit));
-    each_record(inputs, setup::holds(dataset), longest, |place, record| {
+    let holds = if dataset.is_some() { Holds::Rows } else { Holds::Conversations };
+    each_record(inputs, holds, longest, |place, record| {
         of += 1;
         let is_wanted = args.prompt.map_or(of - 1 <= last_kept, |wanted| wanted == of - 1);
         if is_wanted {

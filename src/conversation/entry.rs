@@ -15,7 +15,7 @@ use crate::wording::shortened;
 /// An entry with the keys of all forms.
 pub(super) enum Entry {
     Text(String),
-    Object(Box<Keys>),
+    Object(Box<EntryKeys>),
 }
 
 /// What an entry is.
@@ -28,7 +28,7 @@ pub(super) enum Resolved {
 
 /// Each as written, with an inner null if that has a meaning.
 #[derive(Default)]
-pub(super) struct Keys {
+pub(super) struct EntryKeys {
     section: Option<CompactString>,
     pos: Option<CompactString>,
     role: Option<Option<CompactString>>,
@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for Entry {
             }
 
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Entry, A::Error> {
-                let mut keys = Keys::default();
+                let mut keys = EntryKeys::default();
                 while let Some(key) = map.next_key::<Key>()? {
                     match key {
                         Key::Section => put("section", map.next_value()?, &mut keys.section)?,
@@ -171,7 +171,7 @@ impl Entry {
     }
 }
 
-impl Keys {
+impl EntryKeys {
     fn marker<E: de::Error>(&self, section: &str) -> std::result::Result<Marker, E> {
         let section = match section {
             "begin" => Section::Begin,
@@ -224,25 +224,19 @@ impl Keys {
         has_text.into_iter().find_map(|(key, has_text)| has_text.then_some(key))
     }
 
-    /// What a turn of ShareGPT in the same object says otherwise: its key, and both texts.
+    /// What a turn of ShareGPT in the same object says otherwise: its key, and both texts. Thoughts and calls are in one of
+    /// its texts and beside the other, and so are not compared.
     fn said_otherwise(&self, role: &str) -> Option<(&'static str, String, &'static str, String)> {
-        let (Some(Value::String(from)), Some(Value::String(value))) =
-            (self.others.get("from"), self.others.get("value"))
-        else {
-            return None;
-        };
+        let text = |key: &str| self.others.get(key).and_then(Value::as_str);
+        let (from, value) = (text("from")?, text("value").filter(|value| !value.trim().is_empty())?);
         let from_role = speaker(from).filter(|_| !from.eq_ignore_ascii_case(FUNCTION_CALL))?;
         let short = |text: &str| format!("{:?}", shortened(text.to_owned(), MOST_SHOWN));
         if speaker(role).is_some_and(|role| role != from_role) {
             return Some(("from", short(from), "role", short(role)));
         }
-        let content = match &self.content {
-            Some(Some(Content::Text(content))) => content.as_str(),
-            Some(Some(Content::Parts(_))) => return None,
-            Some(None | Some(Content::Null)) | None if says_something(&self.others) => "",
-            Some(None | Some(Content::Null)) | None => return None,
-        };
-        (value != content).then(|| ("value", short(value), "content", short(content)))
+        let Some(Some(Content::Text(content))) = &self.content else { return None };
+        let is_other = value.trim() != content.trim() && !says_something(&self.others);
+        is_other.then(|| ("value", short(value), "content", short(content)))
     }
 
     /// An OpenAI-style message.

@@ -1,4 +1,4 @@
-//! Cutting text by the library's steps, which any other way is compared with.
+//! Cutting text by the library's steps, for patterns without a way of their own. Any other way is compared with this one.
 
 use tokenizers_classic::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer as _, PreTokenizerWrapper};
 

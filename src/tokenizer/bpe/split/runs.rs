@@ -1,5 +1,7 @@
 //! Two patterns that look ahead from each place in a run to its end. Here a run is read once, however long it is.
 
+use std::cell::Cell;
+
 use regex_automata::hybrid::regex::Cache;
 use serde_json::Value;
 use tokenizers_classic::PreTokenizerWrapper;
@@ -71,12 +73,26 @@ fn by_threes(
     take(text.len());
 }
 
+/// How many answers of Oniguruma are remembered.
+const REMEMBERED: usize = 64;
+
+thread_local! {
+    /// Characters, and whether they go on with the word of a digit.
+    static ANSWERS: [Cell<(char, bool)>; REMEMBERED] = const { [const { Cell::new(('\0', false)) }; REMEMBERED] };
+}
+
 /// Whether a character goes on with the word of the digit before it. Oniguruma has a list of its own.
 fn goes_on(reference: &PreTokenizerWrapper, c: char) -> bool {
-    match c.is_ascii() {
-        true => c.is_ascii_alphanumeric() || c == '_',
-        false => ends_by(reference, &['1', c].iter().collect::<String>()).len() == 1,
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
     }
+    ANSWERS.with(|answers| {
+        let answer = &answers[c as usize % REMEMBERED];
+        if answer.get().0 != c {
+            answer.set((c, ends_by(reference, &['1', c].iter().collect::<String>()).len() == 1));
+        }
+        answer.get().1
+    })
 }
 
 fn at_line_ends(text: &str, mut take: impl FnMut(usize)) {

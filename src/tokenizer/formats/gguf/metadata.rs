@@ -195,7 +195,7 @@ impl<R: Read> Reader<R> {
             ARRAY => (self.u32()?, self.length()?),
             kind => (kind, 1),
         };
-        if kind != STRING {
+        if kind != STRING && count > 0 {
             return self.skip(count * width(kind)?);
         }
         for _ in 0..count {
