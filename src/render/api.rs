@@ -173,9 +173,9 @@ fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
     while let [mine, others @ ..] = own {
         match rest {
             [message, more @ ..] if message.role == mine.role => {
-                let mut both = mine.clone();
-                both.content.append("", message.content.clone());
-                all.push(both);
+                let mut content = mine.content.clone();
+                content.append("", message.content.clone());
+                all.push(ChatMessage { content, role: message.role.clone(), others: message.others.clone() });
                 (own, rest) = (others, more);
             }
             [message, more @ ..] if more.iter().any(|later| later.role == mine.role) => {

@@ -67,7 +67,10 @@ impl Turns {
             Some(last) => last.prompt.append("\n", prompt),
             None => {
                 let is_written = message.is_some_and(|message| message.prompt == Prompt::Text(String::new()));
-                if is_written && api_role == SYSTEM && !role.generate {
+                // One that the template opens with has all that is said.
+                let opens_with_one =
+                    || self.spoken.is_empty() && self.opening.last().is_some_and(|turn| turn.role == SYSTEM);
+                if is_written && api_role == SYSTEM && !role.generate && !opens_with_one() {
                     self.empty_systems.push(self.spoken.len());
                 }
                 self.spoken.push(ApiTurn { role: api_role.to_owned(), prompt });

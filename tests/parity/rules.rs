@@ -172,6 +172,12 @@ enum PromptCondition {
     ReservedInRound,
     /// A string is empty, or has the word "section" in it.
     TextLikeMarker,
+    /// A chat has an odd number of messages.
+    ChatIsOdd,
+    /// In a chat, the model has nothing to answer.
+    ChatHasNoTurn,
+    /// A message of a chat has content parts.
+    ChatHasParts,
     /// A plain list before a prompt list.
     PlainListFirst,
     /// A message is made of parts.
@@ -327,6 +333,12 @@ impl Rule {
             let batch = job["prompt"].as_array().into_iter().flatten().chain([&job["prompt"]]);
             batch.filter_map(|prompt| prompt["$pl"].as_array()).map(|items| Nesting::of(items))
         };
+        // The chat itself, or those in the columns of rows.
+        let columns = job["test"].as_array().into_iter().flatten().filter_map(Value::as_object);
+        let columns = columns.flat_map(serde_json::Map::values).filter_map(Value::as_array);
+        let in_rows = columns.filter(|column| column.iter().all(|message| message.get("role").is_some()));
+        let in_rows: Vec<_> = in_rows.collect();
+        let chats = || job["chat"].as_array().into_iter().chain(in_rows.iter().copied());
         let prompt_fits = match &self.prompt {
             None => true,
             Some(PromptCondition::IsList) => job["prompt"]["$pl"].is_array(),
@@ -367,7 +379,7 @@ impl Rule {
             Some(PromptCondition::SectionInRound) => nestings().any(|nesting| nesting.in_round),
             Some(PromptCondition::ChatNamesRole) => {
                 let is_name = |message: &Value| ["HUMAN", "BOT", "SYSTEM"].iter().any(|name| message["role"] == *name);
-                job["chat"].as_array().into_iter().flatten().any(is_name)
+                chats().flatten().any(is_name)
             }
             Some(PromptCondition::NoMessages) => job["prompt"].as_array().is_some_and(Vec::is_empty),
             Some(PromptCondition::NothingSaid) => {
@@ -377,6 +389,12 @@ impl Rule {
                 lists.peek().is_some() && !lists.flatten().any(is_said)
             }
             Some(PromptCondition::EmptyChat) => job["chat"].as_array().is_some_and(Vec::is_empty),
+            Some(PromptCondition::ChatIsOdd) => chats().any(|chat| chat.len() % 2 == 1),
+            Some(PromptCondition::ChatHasNoTurn) => chats().any(|chat| {
+                // One that opens the chat answers nothing.
+                !chat.iter().skip(1).any(|message| message["role"] == "assistant")
+            }),
+            Some(PromptCondition::ChatHasParts) => chats().flatten().any(|message| is_parts(&message["content"])),
             Some(PromptCondition::HasNoRole) => job["prompt"]["$pl"].as_array().into_iter().flatten().any(has_no_role),
             Some(PromptCondition::HasApiRole) => {
                 let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
@@ -392,7 +410,7 @@ impl Rule {
             }
             Some(PromptCondition::ChatLacksKey) => {
                 let is_message = |message: &Value| message["role"].is_string() && message["content"].is_string();
-                job["chat"].as_array().into_iter().flatten().any(|message| !is_message(message))
+                chats().flatten().any(|message| !is_message(message))
             }
             Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
             Some(PromptCondition::EndOpenedByClosing) => {
