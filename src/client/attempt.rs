@@ -178,6 +178,7 @@ impl Reading<'_> {
             let what = format!("the server counts {counted} tokens in its answer, but {tokens} arrived");
             return Err(Failure::Broken(what));
         }
+        self.attempted.answer.cut_at_stop();
         self.attempted.latency = self.started.elapsed();
         Ok(self.attempted)
     }

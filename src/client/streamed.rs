@@ -94,6 +94,15 @@ impl StreamedAnswer {
         self.stream.finish_reason().is_some() && self.checked > self.stream.tokens_read()
     }
 
+    /// Leaves out what came after a stop of the model, and the end of that. How much came depends on the time it took.
+    pub(super) fn cut_at_stop(&mut self) {
+        if self.is_past_stop() {
+            let read = self.stream.tokens_read();
+            self.token_ids.iter_mut().for_each(|ids| ids.truncate(read));
+            (self.finish_reason, self.stop_reason) = (None, None);
+        }
+    }
+
     /// Whether it ends at a stop of the model.
     pub(super) fn has_stopped(&self) -> bool {
         self.stream.finish_reason().is_some()

@@ -61,6 +61,8 @@ impl LineSink for Vllm {
         write_scoring(requests, &mut body);
         // Trimming and answers to earlier turns need the ids.
         body.json("return_token_ids", true);
+        // Stop strings are sought in this text. Since 0.33 the model's generation_config.json may say otherwise.
+        body.json("skip_special_tokens", true);
         requests.write_openai_stream(&mut body);
         body.close_line(key);
         Ok(())

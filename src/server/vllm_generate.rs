@@ -35,6 +35,10 @@ const REQUEST_KEYS: &[&str] = &[
     "ec_transfer_params",
     "reasoning_ended",
     "reasoning_parser_kwargs",
+    "parse_context",
+    "token_offsets",
+    "features",
+    "content_parts",
 ];
 
 /// Writes `request_id`, `token_ids` and `sampling_params` for each prompt.

@@ -24,7 +24,8 @@ pub(crate) fn tests() -> Tests {
         a_request_asks_for_no_more_than_fits,
         the_context_is_that_of_the_model_that_is_asked_for,
         what_is_shortened_leaves_room_for_an_answer,
-        stop_strings_that_the_server_does_not_take_end_answers_too
+        stop_strings_that_the_server_does_not_take_end_answers_too,
+        what_comes_after_a_stop_does_not_change_the_answer
     ]
 }
 
@@ -281,4 +282,26 @@ fn stop_strings_that_the_server_does_not_take_end_answers_too() {
     assert_eq!(server.bodies("/v1/completions")[0]["stop"], json!(["A:", "B:", "C:", "D:"]));
     let line: Value = serde_json::from_str(stdout(&ran).trim()).expect("it is JSON");
     assert_eq!((&line["text"], &line["stop"]["string"]), (&json!("No, it is a "), &json!("mammal")));
+}
+
+fn what_comes_after_a_stop_does_not_change_the_answer() {
+    // No, it is a mammal.
+    let ids = [45, 78, 11, 294, 269, 257, 755, 13, 1052];
+    let answered = |together: usize| {
+        let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+            "/v1/completions" => {
+                let is_last = |piece: &[u32]| piece.last() == ids.last();
+                let events = ids.chunks(together).map(|piece| vllm_event(piece, is_last(piece).then_some("stop")));
+                stream(to, &events.collect::<Vec<_>>())
+            }
+            _ => usual(asked, "m", to),
+        });
+        let stops = ["--stop", "A:", "--stop", "B:", "--stop", "C:", "--stop", "D:", "--stop", "it is"];
+        stdout(&ran(&folder(1), &server, &stops))
+    };
+    let one_by_one = answered(1);
+    assert!(one_by_one.contains(r#""string":"it is""#), "{one_by_one}");
+    for together in [2, 3, 9] {
+        assert_eq!(answered(together), one_by_one);
+    }
 }
