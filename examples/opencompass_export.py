@@ -157,10 +157,13 @@ def plain(value):
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-def dicts(variables, ending):
-    """The dicts in the lists whose names end so, each once."""
+def dicts(variables, kind):
+    """The dicts in the list of this name, which OpenCompass runs, or in those whose names end so, each once."""
     seen, found = set(), []
-    lists = [value for name, value in variables.items() if name.endswith(ending)]
+    if kind in variables:
+        lists = [variables[kind]]
+    else:
+        lists = [value for name, value in variables.items() if name.endswith(kind)]
     while lists:
         value = lists.pop(0)
         if isinstance(value, (list, tuple)):
@@ -181,8 +184,11 @@ def main():
     written = set()
     for config in args.configs:
         variables = load(config, root)
-        for kind, ending in (("datasets", "datasets"), ("models", "models")):
-            for one in dicts(variables, ending):
+        found = {kind: dicts(variables, kind) for kind in ("datasets", "models")}
+        if not any(found.values()):
+            sys.exit(f"{config}: it has no datasets and no models")
+        for kind, those in found.items():
+            for one in those:
                 name = re.sub(r"[^\w.-]+", "_", str(one.get("abbr") or pathlib.Path(config).stem))
                 path = pathlib.Path(args.out, kind, name + ".json")
                 if path in written:

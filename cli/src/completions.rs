@@ -18,6 +18,9 @@ const BASH: &str = include_str!("completions.bash");
 /// The script of zsh, which would quote the tilde in names of files.
 const ZSH: &str = include_str!("completions.zsh");
 
+/// The script of fish, which asks with the word as it is typed, quotes and all.
+const FISH: &str = include_str!("completions.fish");
+
 /// Answers a shell, if one asks, and then ends the program.
 pub(crate) fn answer(args: &[OsString]) {
     let folder = std::env::current_dir().ok();
@@ -33,6 +36,7 @@ pub(crate) fn run(shell: Shell) -> Result<ExitCode> {
     match shell {
         Shell::Bash => out.extend_from_slice(BASH.as_bytes()),
         Shell::Zsh => out.extend_from_slice(ZSH.as_bytes()),
+        Shell::Fish => out.extend_from_slice(FISH.as_bytes()),
         _ => {
             let name = shell.to_string();
             let shells = Shells::builtins();

@@ -1,10 +1,13 @@
 #compdef metatok
 # Asks metatok for completions.
 _metatok() {
-    local -a answers files folders
+    local -a answers files folders typed
     local answer name kept
+    # The quote of the word may be open.
+    typed=("${words[@]}")
+    typed[CURRENT]+=$compstate[quote]
     answers=("${(@f)$(METATOK_COMPLETE=zsh _CLAP_IFS=$'\n' _CLAP_COMPLETE_INDEX=$((CURRENT - 1)) \
-        metatok -- "${(@Q)words}" 2>/dev/null)}")
+        metatok -- "${(@Q)typed}" 2>/dev/null)}")
     [[ -n $answers ]] || return 1
     # Zsh would quote the tilde of a folder that it completes, so that folder stays as it is typed.
     if [[ $PREFIX == '~'*/* ]]; then

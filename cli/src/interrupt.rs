@@ -29,6 +29,22 @@ impl Interrupt {
             signal => u8::try_from(signal).ok()?.checked_add(128),
         }
     }
+
+    /// The program will end in order, because of the signal that came.
+    pub(crate) fn ends_in_order(&self) {
+        ENDED_BY.store(self.0.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+/// The signal because of which the program ends in order, or 0.
+static ENDED_BY: AtomicUsize = AtomicUsize::new(0);
+
+/// When all is done, a signal that ended a run ends the program too. Otherwise a shell would go on with its loop.
+pub(crate) fn end() {
+    #[cfg(unix)]
+    if let Ok(signal @ 1..) = i32::try_from(ENDED_BY.load(Ordering::Relaxed)) {
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
 }
 
 #[cfg(unix)]
@@ -51,7 +67,7 @@ pub(crate) mod unix {
     /// Lets a second signal end the program.
     pub(crate) fn second_ends(signal: i32) -> io::Result<()> {
         let is_second = Arc::new(AtomicBool::new(false));
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
+        flag::register_conditional_default(signal, Arc::clone(&is_second))?;
         flag::register(signal, is_second)?;
         Ok(())
     }

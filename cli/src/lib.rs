@@ -89,6 +89,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Count(args) => count::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };
+    interrupt::end();
     outcome.unwrap_or_else(|error| {
         say!("{}", error.in_flags());
         ExitCode::from(FAILED)

@@ -162,7 +162,10 @@ fn opened(path: &Path) -> io::Result<File> {
 
 /// Copies a file, which is written first.
 fn copied(write: impl FnOnce(&mut File) -> Result<()>, out: &mut impl Write) -> Result<()> {
-    let mut file = tempfile::tempfile()?;
+    let mut file = tempfile::tempfile().map_err(|error| {
+        let folder = std::env::temp_dir();
+        io::Error::new(error.kind(), format!("no temporary file can be made in {}: {error}", folder.display()))
+    })?;
     write(&mut file)?;
     file.rewind()?;
     Ok(unless_closed(io::copy(&mut file, out).map(drop))?)

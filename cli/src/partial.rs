@@ -168,6 +168,7 @@ mod unix {
     use signal_hook::consts::SIGXFSZ;
     use signal_hook::flag;
     use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
 
     use crate::interrupt::unix::{second_ends, signals};
 
@@ -180,6 +181,8 @@ mod unix {
                 // From now on no file is created.
                 let files = super::files();
                 files.iter().for_each(super::Listed::end);
+                // By the signal itself, or else a shell would go on with its loop.
+                let _ = emulate_default_handler(signal);
                 std::process::exit(128 + signal);
             }
         })?;

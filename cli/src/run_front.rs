@@ -77,6 +77,7 @@ impl<'a> Front<'a> {
     pub(crate) fn interrupted(&self, answers: &RunAnswers) -> ExitCode {
         let advice = if self.journal().is_some() { ", continue with --resume" } else { "" };
         say!("interrupted; {}{advice}", self.so_far(answers));
+        self.interrupt.ends_in_order();
         ExitCode::from(self.interrupt.exit_code().unwrap_or(FAILED))
     }
 

@@ -46,6 +46,18 @@ type Dialect = fn(&str, Syntax) -> Option<Result<Model>>;
 
 const DIALECTS: [Dialect; 4] = [opencompass_model::read, opencompass::read, fastchat::read, model_file::read];
 
+/// Whether there is a file of this name, or a pipe, as a shell makes for `<(…)`.
+fn is_file_or_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+
+        path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    path.is_file()
+}
+
 impl Model {
     /// Loads a model by name: a TOML or JSON file, a built-in model, or a repository of the hub that belongs to a
     /// built-in model; the repository is then the tokenizer too.
@@ -68,6 +80,7 @@ impl Model {
         }
         match Self::find_builtin(name) {
             Err(_) if path.is_dir() => Err(not_a_model::folder(name)),
+            Err(_) if is_file_or_pipe(path) => Err(not_a_model::pipe(name)),
             found => found,
         }
     }

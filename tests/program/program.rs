@@ -23,6 +23,15 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Its exit code, as shells say it if a signal ended it.
+pub(crate) fn exit_code(output: &Output) -> Option<i32> {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&output.status) {
+        return Some(128 + signal);
+    }
+    output.status.code()
+}
+
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

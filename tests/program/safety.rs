@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ pub(crate) fn tests() -> Tests {
         a_link_is_written_through,
         more_files_than_can_be_open_at_once,
         a_line_is_answered_before_the_next_is_written,
+        templates_come_through_pipes,
         a_signal_leaves_nothing_behind,
         #[cfg(feature = "candle")]
         two_runs_do_not_share_a_journal,
@@ -190,13 +192,32 @@ fn a_line_is_answered_before_the_next_is_written() {
     ask(child, Box::new(OpenOptions::new().write(true).open(fifo).expect("somebody reads")));
 }
 
+/// As from `<(…)`.
+fn templates_come_through_pipes() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    fs::write(folder.path().join("in.jsonl"), HI).expect("written");
+    let fifo = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("there is a mkfifo").success());
+    let conversation = r#"{"name": "mine", "sep_style": "NO_COLON_SINGLE", "sep": "|", "roles": ["", ""]}"#;
+    let chat = "{{ messages[0].content }}|";
+    for (option, template) in [("--conversation", conversation), ("--chat-template", chat)] {
+        let args = ["build", option, "pipe", "--tokenizer", "demo", "-q", "in.jsonl"];
+        let child = metatok(folder.path(), &args).spawn().expect("the program starts");
+        fs::write(&fifo, template).expect("the program reads");
+        let ended = child.wait_with_output().expect("it ends");
+        let ids = String::from_utf8_lossy(&ended.stdout);
+        assert!(ids.starts_with(r#"{"id":0,"input_ids":[39,72,0,91]"#), "{option}: {ids}{}", stderr(&ended));
+    }
+    let model = output(folder.path(), &["build", "--model", "pipe", "in.jsonl"]);
+    assert!(stderr(&model).contains("pipe: this is a pipe, which can be read only once"), "{}", stderr(&model));
+}
+
 fn a_signal_leaves_nothing_behind() {
     for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
         if is_ignored(number) {
             println!("skipped: {signal} is ignored here, as in the background of a script");
             continue;
         }
-        let code = 128 + number;
         let folder = tempfile::tempdir().expect("a folder can be made");
         let at = folder.path();
         fs::write(at.join("ids"), "old").expect("written");
@@ -205,7 +226,8 @@ fn a_signal_leaves_nothing_behind() {
         let mut stdin = child.stdin.take().expect("it is piped");
         write!(stdin, "\"good\"\nbad\n").expect("the program reads");
         wait_for(|| partial(at).len() == 2);
-        assert_eq!(signalled(&mut child, signal).code(), Some(code));
+        // A shell ends its loop only if the signal itself ended the program.
+        assert_eq!(signalled(&mut child, signal).signal(), Some(number));
         assert!(partial(at).is_empty(), "{:?}", partial(at));
         assert_eq!(fs::read_to_string(at.join("ids")).expect("the old file is there"), "old");
         assert!(!at.join("bad").exists());
@@ -258,7 +280,7 @@ fn two_runs_do_not_share_a_journal() {
         "metatok: out.partial: another run is writing it; wait until that is done, or choose another --output\n";
     assert_eq!((second.status.code(), stderr(&second)), (Some(2), expected.into()));
     // What is answered stays for --resume.
-    assert_eq!(signalled(&mut child, "-TERM").code(), Some(143));
+    assert_eq!(signalled(&mut child, "-TERM").signal(), Some(15));
     assert_eq!(partial(at), ["out.partial"]);
     fs::remove_file(at.join("out.partial")).expect("it is there");
     assert_eq!(output(at, &["run", "-m", "demo", "-q", "-o", "out"]).status.code(), Some(0));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::{Tests, tests};
-use crate::program::{metatok, output, stderr, stdout};
+use crate::program::{exit_code, metatok, output, stderr, stdout};
 use crate::scripted_server::{Asked, ScriptedServer, folder, respond, stream, usual, vllm_event};
 
 pub(crate) fn tests() -> Tests {
@@ -76,7 +76,7 @@ fn interrupted(mut run: Child, server: &ScriptedServer, rows: usize) -> Output {
 
 fn what_has_arrived_is_written_when_a_run_ends_early() {
     let check = |ran: &Output, code: i32, message: &str| {
-        assert_eq!(ran.status.code(), Some(code), "{}", stderr(ran));
+        assert_eq!(exit_code(ran), Some(code), "{}", stderr(ran));
         assert!(stderr(ran).contains(message), "{}", stderr(ran));
         assert!(!stderr(ran).contains("--resume"), "there is nothing to go on from: {}", stderr(ran));
         let ids: Vec<Value> = stdout(ran)
@@ -120,7 +120,7 @@ fn an_interrupted_run_says_what_is_kept() {
     let (server, folder) = (but_the_second(None), folder(5));
     let run = metatok(folder.path(), &args(&server.url(), "vllm", &["-o", "out"])).spawn().expect("it runs");
     let ran = interrupted(run, &server, 5);
-    assert_eq!(ran.status.code(), Some(143), "{}", stderr(&ran));
+    assert_eq!(exit_code(&ran), Some(143), "{}", stderr(&ran));
     let expected = "metatok: interrupted; 4 answers kept in out.partial, continue with --resume\n";
     assert!(stderr(&ran).ends_with(expected), "{}", stderr(&ran));
     let other = ScriptedServer::start(|asked, to| match asked.path.as_str() {

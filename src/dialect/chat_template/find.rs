@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::dialect::chat_template::ChatTemplate;
-use crate::dialect::tokenizer_name;
+use crate::dialect::{is_file_or_pipe, tokenizer_name};
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 use crate::tokenizer::{NamedTokens, Tokenizer, parse_file, place_of, tokenizer_file};
 
@@ -46,7 +46,7 @@ impl ChatTemplate {
     pub fn load(name: &str, tokenizer: &str) -> Result<Self> {
         let files = Files::of(tokenizer)?;
         let path = Path::new(name);
-        let is_own = !path.is_file();
+        let is_own = !is_file_or_pipe(path);
         let source = match is_own {
             true => files.named(name)?.ok_or_else(|| files.not_found(name))?,
             false => {

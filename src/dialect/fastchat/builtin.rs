@@ -8,8 +8,8 @@ use serde::Deserialize as _;
 use crate::dialect::builtin::{near_among, similar_or_listed};
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
-use crate::dialect::parse_file;
 use crate::dialect::syntax::Syntax;
+use crate::dialect::{is_file_or_pipe, parse_file};
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
 
 const FILES: [(&str, &str); 2] = [
@@ -53,7 +53,7 @@ impl ConversationTemplate {
     /// # Errors
     /// [`ErrorKind::NotFound`] suggests similar names; other errors name file, key path and line.
     pub fn load(name: &str) -> Result<Self> {
-        if Path::new(name).is_file() {
+        if is_file_or_pipe(Path::new(name)) {
             let bytes = std::fs::read(name).at(Place::file(name))?;
             return parse_file(name, &bytes).of_file(Fault::Model);
         }
