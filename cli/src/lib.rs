@@ -89,11 +89,12 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Count(args) => count::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };
-    interrupt::end();
-    outcome.unwrap_or_else(|error| {
+    let code = outcome.unwrap_or_else(|error| {
         say!("{}", error.in_flags());
         ExitCode::from(FAILED)
-    })
+    });
+    interrupt::end();
+    code
 }
 
 /// The arguments. Errors quote them, and they may contain anything.
