@@ -1,9 +1,8 @@
 //! `metatok run --url`: how a run ends, what is kept of it, and what is said of that.
 
-use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -97,6 +96,9 @@ fn what_has_arrived_is_written_when_a_run_ends_early() {
 /// As with `| head -1`.
 #[cfg(unix)]
 fn a_run_whose_reader_has_gone_waits_for_no_answer() {
+    use std::io::{BufRead as _, BufReader};
+    use std::time::Instant;
+
     let server = ScriptedServer::start(|asked, to| match (asked.path.as_str(), row(asked)) {
         ("/v1/completions", row) => {
             // The second row is answered when the reader has gone, the third after a long time.
