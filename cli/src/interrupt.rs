@@ -39,11 +39,11 @@ impl Interrupt {
 /// The signal because of which the program ends in order, or 0.
 static ENDED_BY: AtomicUsize = AtomicUsize::new(0);
 
-/// When all is done, a signal that ended a run ends the program too. Otherwise a shell would go on with its loop.
+/// When all is done, a signal that ended a run ends the program too.
 pub(crate) fn end() {
     #[cfg(unix)]
     if let Ok(signal @ 1..) = i32::try_from(ENDED_BY.load(Ordering::Relaxed)) {
-        let _ = signal_hook::low_level::emulate_default_handler(signal);
+        unix::end_by(signal);
     }
 }
 
@@ -55,6 +55,7 @@ pub(crate) mod unix {
 
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag;
+    use signal_hook::low_level::emulate_default_handler;
 
     pub(super) fn note(to: &Arc<AtomicUsize>) -> io::Result<()> {
         for signal in signals() {
@@ -62,6 +63,12 @@ pub(crate) mod unix {
             flag::register_usize(signal, Arc::clone(to), signal.unsigned_abs() as usize)?;
         }
         Ok(())
+    }
+
+    /// Ends the program by a signal that came, or else a shell would go on with its loop.
+    pub(crate) fn end_by(signal: i32) {
+        // If this is not possible, the exit code says it.
+        let _ = emulate_default_handler(signal);
     }
 
     /// Lets a second signal end the program.

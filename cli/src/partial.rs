@@ -168,9 +168,8 @@ mod unix {
     use signal_hook::consts::SIGXFSZ;
     use signal_hook::flag;
     use signal_hook::iterator::Signals;
-    use signal_hook::low_level::emulate_default_handler;
 
-    use crate::interrupt::unix::{second_ends, signals};
+    use crate::interrupt::unix::{end_by, second_ends, signals};
 
     pub(super) fn watch() -> io::Result<()> {
         // A file that is too large for its limit is an error of writing, as a full disk is.
@@ -181,8 +180,7 @@ mod unix {
                 // From now on no file is created.
                 let files = super::files();
                 files.iter().for_each(super::Listed::end);
-                // By the signal itself, or else a shell would go on with its loop.
-                let _ = emulate_default_handler(signal);
+                end_by(signal);
                 std::process::exit(128 + signal);
             }
         })?;

@@ -224,27 +224,30 @@ impl EntryKeys {
         has_text.into_iter().find_map(|(key, has_text)| has_text.then_some(key))
     }
 
-    /// What a turn of ShareGPT in the same object says otherwise: its key, and both texts. Thoughts and calls are in one of
-    /// its texts and beside the other, and so are not compared.
-    fn said_otherwise(&self, role: &str) -> Option<(&'static str, String, &'static str, String)> {
+    /// What a turn of ShareGPT in the same object says otherwise, as an error. Thoughts and calls are in one of its texts and
+    /// beside the other, and so are not compared.
+    fn said_otherwise(&self, role: &str) -> Option<String> {
         let text = |key: &str| self.others.get(key).and_then(Value::as_str);
         let (from, value) = (text("from")?, text("value").filter(|value| !value.trim().is_empty())?);
         let from_role = speaker(from).filter(|_| !from.eq_ignore_ascii_case(FUNCTION_CALL))?;
-        let short = |text: &str| format!("{:?}", shortened(text.to_owned(), MOST_SHOWN));
+        let differ = |[key, other]: [&str; 2], [text, others]: [&str; 2]| {
+            let [text, others] = [text, others].map(|text| shortened(text.to_owned(), MOST_SHOWN));
+            format!(
+                "a message has two forms that differ: {key:?} is {text:?}, but {other:?} is {others:?} (remove one of them)"
+            )
+        };
         if speaker(role).is_some_and(|role| role != from_role) {
-            return Some(("from", short(from), "role", short(role)));
+            return Some(differ(["from", "role"], [from, role]));
         }
         let Some(Some(Content::Text(content))) = &self.content else { return None };
         let is_other = value.trim() != content.trim() && !says_something(&self.others);
-        is_other.then(|| ("value", short(value), "content", short(content)))
+        is_other.then(|| differ(["value", "content"], [value, content]))
     }
 
     /// An OpenAI-style message.
     fn chat<E: de::Error>(self, role: CompactString) -> std::result::Result<Resolved, E> {
-        if let Some((key, value, other, content)) = self.said_otherwise(&role) {
-            return Err(E::custom(format_args!(
-                "a message has two forms that differ: {key:?} is {value}, but {other:?} is {content} (remove one of them)"
-            )));
+        if let Some(differs) = self.said_otherwise(&role) {
+            return Err(E::custom(differs));
         }
         if self.named().any(|key| !matches!(key, "role" | "content")) {
             return Err(E::custom(
