@@ -4,7 +4,7 @@ use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::{Chat, ChatMessage, Conversation, Mode};
 use crate::error::Result;
-use crate::render::{Segments, TextArena, is_answer};
+use crate::render::{Segments, TextArena};
 use crate::tokenizer::TokenId;
 
 const SPANS: Detail = Detail { offsets: false, text: false, ..Detail::ALL };
@@ -54,16 +54,22 @@ impl PromptBuilder {
     /// # Errors
     /// The same as for [`Self::build`].
     pub fn tokens_before(&self, conversation: &Conversation, last_messages: usize, ids: &[TokenId]) -> Result<usize> {
-        let before = match &*self.prepared(conversation)? {
-            Conversation::Messages(messages) => Conversation::Messages(without_last(messages, last_messages)),
+        let whole = &*self.prepared(conversation)?;
+        let Some(messages) = whole.messages() else { return Ok(0) };
+        let (first, last) = messages.split_at(messages.len().saturating_sub(last_messages));
+        let before = match whole {
             Conversation::Chat(chat) => {
-                let messages = without_last(&chat.messages, last_messages);
-                Conversation::Chat(Box::new(Chat { messages, ..(**chat).clone() }))
+                Conversation::Chat(Box::new(Chat { messages: first.to_vec(), ..(**chat).clone() }))
             }
-            Conversation::Text(_) | Conversation::List(_) => return Ok(0),
+            _ => Conversation::Messages(first.to_vec()),
         };
         let renderer = &self.shared.renderer;
-        let mode = if is_answer(&**renderer, &before) { Mode::Score } else { Mode::Generate };
+        let is_answer =
+            |message: Option<&ChatMessage>| message.is_some_and(|said| renderer.speaks_for_model(&said.role));
+        let mode = match is_answer(last.first()) && !is_answer(first.last()) {
+            true => Mode::Generate,
+            false => Mode::Score,
+        };
         let arena = TextArena::default();
         let mut segments = Segments::new(&arena);
         self.render_by(&before, &mut segments, |segments| renderer.render(&before, mode, segments))?;
@@ -76,18 +82,13 @@ impl PromptBuilder {
         // The template writes the first messages in another way if others follow, so their last token is looked for.
         let own = session.assemble(segments.as_slice(), SPANS)?;
         let whole = session.build_with(conversation, SPANS)?;
-        let messages = before.messages().unwrap_or_default().len();
-        match (end_of_messages(&own, messages), end_of_messages(&whole, messages)) {
+        match (end_of_messages(&own, first.len()), end_of_messages(&whole, first.len())) {
             (Some(own_end), Some(end)) if ids == whole.input_ids => {
                 Ok(end + shared_prefix(&ids[end..], &own.input_ids[own_end..]))
             }
             _ => Ok(same),
         }
     }
-}
-
-fn without_last(messages: &[ChatMessage], last: usize) -> Vec<ChatMessage> {
-    messages[..messages.len().saturating_sub(last)].to_vec()
 }
 
 /// How many of the first ids are the same.

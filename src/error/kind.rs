@@ -13,10 +13,11 @@ pub enum ErrorKind {
     /// A byte order mark of an encoding other than UTF-8.
     #[error("this is {0}, but metatok only reads UTF-8")]
     OtherEncoding(&'static str),
-    /// Text that is not valid JSON, TOML or other expected format. The message is the parser's.
+    /// Text that is not valid JSON, TOML or other expected format, or whose values are not those of a record or a file: a
+    /// number for a role, or no content. The message is the parser's.
     #[error("{0}")]
     Parse(String),
-    /// JSON, TOML or another format with unexpected contents, such as an unknown key or a value of the wrong type.
+    /// JSON, TOML or another format that was read, with contents that do not fit together, such as an unknown key.
     #[error("{0}")]
     Invalid(String),
     /// A file of another kind, such as a dataset where a model is expected.

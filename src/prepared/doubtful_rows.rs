@@ -17,9 +17,8 @@ impl PreparedDataset {
         if !self.options.strict {
             return Ok(());
         }
-        let not_kept = || self.kept.fields().find_map(|field| field.missing_in(row));
         let lost = || self.uneven_turns(row).or_else(|| self.no_answers(row));
-        match self.missing_column(row).or_else(not_kept).or_else(lost) {
+        match self.missing_column(row).or_else(|| self.not_kept(row)).or_else(lost) {
             Some(warning) => Err(warning.into_error(ErrorKind::Row)),
             None => Ok(()),
         }
@@ -51,7 +50,8 @@ impl PreparedDataset {
         let expanded = self.dataset.expanded_columns();
         if let Some((field, warning)) = missing.everywhere_but(&expanded) {
             let way_out = way_out!["use the column's name in the rows"];
-            let way_out = match self.kept.fields().any(|kept| kept == *field) {
+            let is_kept = self.kept.fields().any(|kept| kept == *field);
+            let way_out = match is_kept {
                 true => Some(way_out),
                 false => (!(self.options.compat || self.options.arrow_compat))
                     .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields unfilled)")),
@@ -64,7 +64,9 @@ impl PreparedDataset {
                     None => way_out,
                 };
                 let error = warning.into_error(|message| ErrorKind::Dataset(message + "; no row has it"));
-                return Err(error.with_way_out(way_out).at(name()));
+                let error = error.with_way_out(way_out);
+                // Whoever keeps a column says so beside the dataset file.
+                return Err(if is_kept { error } else { error.at(name()) });
             }
         }
         let note = |(field, lacking): (&TemplateField, u64)| {
@@ -89,7 +91,9 @@ impl PreparedDataset {
             let stays = || way_out!["such fields stay unfilled (", Setting::STRICT, " rejects the row)"];
             let rejects = || way_out![Setting::STRICT, " rejects the row"];
             if is_new(MISSING) {
-                warnings.extend(self.missing_column(row).map(|missing| missing.with_way_out(stays())));
+                let stays = self.missing_column(row).map(|missing| missing.with_way_out(stays()));
+                let not_kept = || Some(self.not_kept(row)?.with_way_out(rejects()));
+                warnings.extend(stays.or_else(not_kept));
             }
             if is_new(UNEVEN) {
                 warnings.extend(self.uneven_turns(row).map(|uneven| uneven.with_way_out(rejects())));
@@ -152,6 +156,10 @@ impl PreparedDataset {
     fn missing_column(&self, row: &Row) -> Option<Warning> {
         let missing = self.fields.iter().find_map(|field| field.missing_in(row))?;
         Some(missing.at(Place::file(&self.dataset.name)))
+    }
+
+    fn not_kept(&self, row: &Row) -> Option<Warning> {
+        self.kept.fields().find_map(|field| field.missing_in(row))
     }
 }
 

@@ -39,7 +39,7 @@ impl ByMessage for MetaRenderer {
 impl<'a> Writer<'a, '_> {
     fn messages(&mut self, messages: &'a [ChatMessage], before: Progress, ends: &mut Vec<MessageEnd>) -> Result<()> {
         if messages.is_empty() {
-            return Err(ErrorKind::Conversation("the conversation has no messages".into()).into());
+            return Err(ErrorKind::EmptyConversation.into());
         }
         let is_open = self.mode == Mode::Generate;
         let generating = if is_open { self.generating()? } else { None };

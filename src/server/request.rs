@@ -164,8 +164,16 @@ impl Requests {
                 Some(top_k) if top_k > 0 => top_k,
                 _ => self.engine.all_tokens,
             },
-            seed: self.options.seed.filter(|_| self.engine.seed.is_some()),
+            seed: self.seed(key.repeat.unwrap_or_default() as u64),
         }
+    }
+
+    /// The seed of a prompt. Each repeat of a row has its own, because with the same one all samples would be the same.
+    fn seed(&self, repeat: u64) -> Option<u64> {
+        let (seed, (_, largest)) = (self.options.seed?, self.engine.seed?);
+        let left = largest.saturating_sub(seed);
+        // After the largest one comes 0.
+        Some(if repeat > left { repeat - left - 1 } else { seed + repeat })
     }
 
     /// `"max_tokens":512,"temperature":0,…`

@@ -7,7 +7,7 @@ use crate::dataset::dataset_error;
 use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
 use crate::dataset::template::Layout;
-use crate::error::{Place, Result, Warning};
+use crate::error::{Place, Result, Setting, Warning, way_out};
 
 /// A dataset: which rows are used, and how they become prompts.
 ///
@@ -71,6 +71,12 @@ impl Dataset {
             let note = Warning::new("unread-keys", "ignored")
                 .with_way_out("the rows must already be in the form that the dataset's own loader returns");
             notes.push(note.at(keys));
+        }
+        if !self.inferencer.unread_keys.is_empty() {
+            let keys = self.inferencer.unread_keys.join(", ");
+            let note = Warning::new("unread-keys", "ignored, though they would affect answers")
+                .with_way_out(way_out!["give each under the engine's own name with ", Setting::PARAM]);
+            notes.push(note.at(keys).at(format_args!("{}.inferencer", self.key_path)));
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_explicit {
             let what = "only the last turn is generated, as in OpenCompass, because infer_mode is not set; AISBench generates every turn (infer_mode = \"every\")";

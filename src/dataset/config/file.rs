@@ -126,6 +126,7 @@ impl Dataset {
             file.map(TemplateFile::read).transpose().at(format_args!("infer_cfg.{name}"))
         };
         let derived_columns = reader.columns.as_ref().map(DerivedColumns::read).transpose();
+        let repeats = Repeats::read(n.as_ref(), num_repeats.as_ref(), class, infer.inferencer.sc_size())?;
         let inferencer = infer.inferencer.read(infer.max_out_len);
         let names_retriever = infer.retriever.is_some();
         Ok(Self {
@@ -144,7 +145,7 @@ impl Dataset {
             test_range: reader.test_range,
             train_range: reader.train_range,
             derived_columns: derived_columns.at("reader_cfg.columns")?.unwrap_or_default(),
-            repeats: Repeats::read(n.as_ref(), num_repeats.as_ref(), class)?,
+            repeats,
             inferencer,
             names_retriever,
             eval_cfg,

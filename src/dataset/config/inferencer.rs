@@ -1,5 +1,7 @@
 //! The inferencer of a dataset file, with the keys that OpenCompass's and AISBench's inferencers accept.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -29,18 +31,16 @@ pub(super) struct InferencerFile {
     temperature: Option<f64>,
     do_sample: Option<bool>,
     generation_kwargs: Option<GenerationKwargs>,
+    min_out_len: Option<Value>,
+    sc_size: Option<Value>,
     // Settings of the model's run, not of its prompts. OpenCompass overwrites max_seq_len with the model's.
-    #[serde(default, rename = "min_out_len")]
-    _min_out_len: IgnoredAny,
     #[serde(default, rename = "max_seq_len")]
     _max_seq_len: IgnoredAny,
     #[serde(default, rename = "batch_size")]
     _batch_size: IgnoredAny,
     #[serde(default, rename = "save_every")]
     _save_every: IgnoredAny,
-    // How often SCInferencer asks, and which of the answers counts.
-    #[serde(default, rename = "sc_size")]
-    _sc_size: IgnoredAny,
+    // Which of SCInferencer's answers counts.
     #[serde(default, rename = "infer_type")]
     _infer_type: IgnoredAny,
 }
@@ -59,17 +59,32 @@ impl<'de> Deserialize<'de> for Class {
     }
 }
 
-/// The arguments of transformers' `generate`. Keys that do not affect sampling are for the engine.
+/// The arguments of transformers' `generate`.
 #[derive(Default, Deserialize)]
 struct GenerationKwargs {
     do_sample: Option<bool>,
     #[serde(flatten)]
     params: SamplingParams,
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
 }
 
 impl InferencerFile {
+    /// How often each prompt is asked. Other inferencers do not read this key.
+    pub(super) fn sc_size(&self) -> Option<&Value> {
+        self.sc_size.as_ref().filter(|_| self.class.name.bare() == "SCInferencer")
+    }
+
+    /// The keys that would affect answers, and that no request states.
+    fn unread_keys(&self) -> Vec<String> {
+        let own = self.min_out_len.iter().map(|_| "min_out_len".to_owned());
+        let others = self.generation_kwargs.iter().flat_map(|kwargs| kwargs.others.keys());
+        own.chain(others.map(|key| format!("generation_kwargs.{key}"))).collect()
+    }
+
     /// The inferencer. If it has no limit of its own, it gets this one.
     pub(super) fn read(self, max_out_len: Option<u64>) -> Inferencer {
+        let unread_keys = self.unread_keys();
         let Self { class: Class { name, kind }, infer_mode, generation_kwargs, do_sample, temperature, .. } = self;
         let (kind, usual) = match kind {
             InferencerKind::Generate | InferencerKind::Turns if self.multiround => {
@@ -92,6 +107,7 @@ impl InferencerFile {
             infer_mode: infer_mode.unwrap_or(usual),
             infer_mode_is_explicit: infer_mode.is_some() || name.package().is_some(),
             max_out_len: self.max_out_len.or(max_out_len).filter(|_| kind.mode() == Mode::Generate),
+            unread_keys,
             sampling_params: params.of_transformers(do_sample.or(kwargs.do_sample)),
         }
     }

@@ -29,6 +29,8 @@ pub struct Inferencer {
     pub max_out_len: Option<u64>,
     /// How answers are sampled.
     pub sampling_params: SamplingParams,
+    /// Keys that would affect answers, and that no request states.
+    pub unread_keys: Vec<String>,
 }
 
 /// The kinds of prompts that OpenCompass's inferencers make.

@@ -65,7 +65,9 @@ pub(super) fn answered<'a>(keys: &Keys<'_>, answer: &str, other: Option<&str>) -
             Ok(record) => Ok(record),
             Err(answers) => without_prompt(answers, other()?, keys, answer),
         },
-        _ => Err(refused(&format!("\"prompt\" and {answer:?} must be two texts or two lists of messages"))),
+        _ => Err(refused(&format!(
+            "\"prompt\" and {answer:?} must be two texts, or two lists of messages that are not empty"
+        ))),
     }
 }
 

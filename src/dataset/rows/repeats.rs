@@ -1,4 +1,4 @@
-//! How often the rows of a dataset are asked, and in which order: `n`, `num_repeats` and `test_range`.
+//! How often the rows of a dataset are asked, and in which order: `n`, `num_repeats`, `sc_size` and `test_range`.
 
 use crate::dataset::rows::Value;
 use crate::error::{At, ErrorKind, Result};
@@ -18,11 +18,13 @@ pub struct Repeats {
     pub num_repeats: usize,
     /// Whether the loader lists a row's repeats next to each other, instead of listing all rows again after all rows.
     pub are_adjacent: bool,
+    /// How often each of the rows that the range left is asked in place: `sc_size`.
+    pub sc_size: usize,
 }
 
 impl Default for Repeats {
     fn default() -> Self {
-        Self { n: 1, n_is_in_place: false, num_repeats: 1, are_adjacent: true }
+        Self { n: 1, n_is_in_place: false, num_repeats: 1, are_adjacent: true, sc_size: 1 }
     }
 }
 
@@ -48,18 +50,25 @@ impl PickedRow {
 }
 
 impl Repeats {
-    /// Reads the keys of a dataset dict; `class` is the class that loads it.
+    /// Reads the keys of a dataset dict; `class` is the class that loads it, and `sc_size` is of its inferencer.
     ///
     /// # Errors
     /// [`ErrorKind::Dataset`] for an invalid number of times.
-    pub(crate) fn read(n: Option<&Value>, num_repeats: Option<&Value>, class: &str) -> Result<Self> {
+    pub(crate) fn read(
+        n: Option<&Value>,
+        num_repeats: Option<&Value>,
+        class: &str,
+        sc_size: Option<&Value>,
+    ) -> Result<Self> {
         let bare = class.rsplit('.').next().unwrap_or_default();
         // These concatenate whole datasets; OpenCompass's others list a row's repeats side by side.
         let are_adjacent = !matches!(bare, "MBPPDataset" | "MBPPDatasetV2" | "SanitizedMBPPDataset" | "LCDataset");
         let (n, num_repeats) = (times(n).at("n")?, times(num_repeats).at("num_repeats")?);
-        let read = Self { n, n_is_in_place: class.starts_with("ais_bench."), num_repeats, are_adjacent };
+        let sc_size = times(sc_size).at("infer_cfg.inferencer.sc_size")?;
+        let read = Self { n, n_is_in_place: class.starts_with("ais_bench."), num_repeats, are_adjacent, sc_size };
         if read.times() > MOST {
-            let what = format!("n and num_repeats ask each row {} times, but {MOST} is the maximum", read.times());
+            let what =
+                format!("n, num_repeats and sc_size ask each row {} times, but {MOST} is the maximum", read.times());
             return Err(ErrorKind::Dataset(what).into());
         }
         Ok(read)
@@ -67,12 +76,15 @@ impl Repeats {
 
     /// How often each row is asked in all.
     pub fn times(&self) -> usize {
-        self.n * self.num_repeats
+        self.n * self.num_repeats * self.sc_size
     }
 
     /// How often rows are repeated before a range chooses from them, and each of the chosen ones after it.
     fn around_range(&self) -> [usize; 2] {
-        if self.n_is_in_place { [self.num_repeats, self.n] } else { [self.times(), 1] }
+        match self.n_is_in_place {
+            true => [self.num_repeats, self.n * self.sc_size],
+            false => [self.n * self.num_repeats, self.sc_size],
+        }
     }
 
     /// The rows that are asked, out of `rows` of them; `range` chooses from a number of places.
@@ -92,7 +104,7 @@ impl Repeats {
         rows: Vec<T>,
         range: impl FnOnce(usize) -> Result<Option<Vec<usize>>>,
     ) -> Result<Vec<T>> {
-        let repeats = Self { num_repeats: 1, ..self };
+        let repeats = Self { num_repeats: 1, sc_size: 1, ..self };
         if repeats.n == 1 {
             return Ok(match range(rows.len())? {
                 None => rows,
@@ -111,9 +123,11 @@ impl Repeats {
             false => (place % rows, place / rows),
         };
         let (repeat, idx) = match self.n_is_in_place {
-            true => (repeat * self.n + copy, nth),
+            true => (repeat, nth),
             false => (pass * self.num_repeats + repeat, place),
         };
+        let [_, copies] = self.around_range();
+        let repeat = repeat * copies + copy;
         PickedRow { row, repeat: (self.times() > 1).then_some(repeat), idx }
     }
 }
@@ -179,6 +193,20 @@ mod tests {
         assert_eq!(repeats.of_train(vec!["a", "b"], |_| Ok(None)).unwrap(), ["a", "b", "a", "b"]);
         let of_four = |rows| Ok(Some(vec![rows - 1]));
         assert_eq!(repeats.of_train(vec!["a", "b"], of_four).unwrap(), ["b"]);
+    }
+
+    #[test]
+    fn each_prompt_is_asked_sc_size_times_in_place() {
+        for n_is_in_place in [false, true] {
+            let repeats = Repeats { n: 2, n_is_in_place, num_repeats: 3, sc_size: 2, ..Repeats::default() };
+            let picked = picks(repeats, 2);
+            each_repeat_has_a_number(&picked, repeats, 2);
+            let once = picks(Repeats { sc_size: 1, ..repeats }, 2);
+            let in_place = once.iter().flat_map(|pick| [(pick.row, pick.idx); 2]);
+            assert!(picked.iter().map(|pick| (pick.row, pick.idx)).eq(in_place), "{repeats:?}");
+        }
+        let repeats = Repeats { sc_size: 2, ..Repeats::default() };
+        assert_eq!(repeats.of_train(vec!["a", "b"], |_| Ok(None)).unwrap(), ["a", "b"]);
     }
 
     /// Each repeat of a row has a number of its own, in order.
