@@ -31,8 +31,13 @@ pub(crate) enum FileKind {
 
 /// The beginning of a file, which is enough to recognize most kinds.
 pub(crate) fn head(path: &Path) -> io::Result<Vec<u8>> {
+    head_of(File::open(path)?)
+}
+
+/// The same of an open file, or of a pipe.
+pub(crate) fn head_of(file: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(1 << 12).read_to_end(&mut bytes)?;
+    file.take(1 << 12).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

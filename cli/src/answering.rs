@@ -67,8 +67,12 @@ impl Answering {
     }
 }
 
+/// Where the weights are: by default, where the tokenizer is.
 fn weights(args: &RunArgs, has_input: bool) -> Result<String> {
-    args.weights.clone().map_or_else(|| setup::weights_name(&args.model, has_input), Ok)
+    match &args.weights {
+        Some(weights) => Ok(weights.clone()),
+        None => setup::choice(&args.model, has_input)?.tokenizer_name(),
+    }
 }
 
 /// How answers are sampled if neither an option nor the dataset says so.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::args::{BuildArgs, OnError};
+use crate::args::{BuildArgs, ModelName, OnError};
 use crate::build_results::Results;
 use crate::exit::FOUND;
 use crate::loaded::Loaded;
@@ -203,7 +203,7 @@ fn form(
 
 /// Messages. Without a model, their roles are OpenAI's.
 fn messages_form(args: &BuildArgs, loaded: &Loaded, options: &BuilderOptions) -> Result<MessagesForm> {
-    let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
+    let model = args.model.model.as_ref().map_or_else(|| Ok(Model::default()), ModelName::load)?;
     if !args.quiet {
         loaded.say_new(setup::notes(&model));
     }

@@ -58,7 +58,7 @@ impl Outputs {
         self.check("the conversation template", args.conversation.as_deref().map(Path::new))?;
         self.check("the chat template", args.chat_template.as_deref().map(Path::new))?;
         // If none is found, the code that needs one reports it.
-        let tokenizer = setup::weights_name(args, has_input).ok();
+        let tokenizer = setup::choice(args, has_input)?.tokenizer_name().ok();
         self.check("the tokenizer", tokenizer.as_deref().map(Path::new))
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::args::{InputArgs, ModelArgs, PromptArgs, StopArgs, TemplateArgs};
+use crate::args::{InputArgs, ModelArgs, ModelName, PromptArgs, StopArgs, TemplateArgs};
 use crate::say::InFlags;
 use crate::source::Source;
 use metatok::answers::ModelAnswers;
@@ -76,11 +76,6 @@ pub(crate) fn check_room(args: &InputArgs) -> Result<()> {
     input_options(args, None, None, None).check()
 }
 
-/// The default location of the weights: the tokenizer's.
-pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
-    choice(args, has_input)?.tokenizer_name()
-}
-
 /// Loads the model and its tokenizer.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
     let (model, tokenizer) = choice(args, has_input)?.load()?;
@@ -94,11 +89,12 @@ pub(crate) fn load_for_answers(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer
 }
 
 /// What the arguments choose. The demo replaces it only if nothing at all is given.
-fn choice(args: &ModelArgs, has_input: bool) -> Result<ModelChoice<'_>> {
+pub(crate) fn choice(args: &ModelArgs, has_input: bool) -> Result<ModelChoice<'_>> {
     let ModelArgs { model, tokenizer, conversation, chat_template, template_kwargs } = args;
     let is_demo = !args.is_given() && !has_input;
+    let model = model.as_ref().map(ModelName::load).or_else(|| is_demo.then(|| Model::load("demo")));
     Ok(ModelChoice {
-        model: model.as_deref().or(is_demo.then_some("demo")).map(Model::load).transpose()?,
+        model: model.transpose()?,
         tokenizer: tokenizer.as_deref(),
         conversation_template: conversation.as_deref(),
         chat_template: chat_template.as_deref(),

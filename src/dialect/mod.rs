@@ -23,6 +23,8 @@ mod opencompass_model;
 mod syntax;
 mod verification;
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use builtin::near;
@@ -37,7 +39,7 @@ pub(crate) use syntax::parse_file;
 pub use verification::Verification;
 
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
-use crate::file_kind::{FileKind, head};
+use crate::file_kind::{FileKind, head_of};
 use crate::tokenizer::looks_like_a_repository;
 use syntax::{Syntax, text_of};
 
@@ -59,20 +61,21 @@ fn is_file_or_pipe(path: &Path) -> bool {
 }
 
 impl Model {
-    /// Loads a model by name: a TOML or JSON file, a built-in model, or a repository of the hub that belongs to a
+    /// Loads a model by name: a TOML or JSON file or a pipe of one, a built-in model, or a repository of the hub that belongs to a
     /// built-in model; the repository is then the tokenizer too.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] suggests similar names; other errors name file, key path and line.
     pub fn load(name: &str) -> Result<Self> {
         let path = Path::new(name);
-        if path.is_file() {
+        if is_file_or_pipe(path) {
+            let mut file = File::open(path).at(Place::file(name))?;
             // Before reading all of it, because weights may be larger than the memory.
-            let kind = FileKind::of_bytes(&head(path).at(Place::file(name))?);
-            if let Some(error) = kind.and_then(|kind| not_a_model::file(name, kind)) {
+            let mut bytes = head_of(&mut file).at(Place::file(name))?;
+            if let Some(error) = FileKind::of_bytes(&bytes).and_then(|kind| not_a_model::file(name, kind)) {
                 return Err(error);
             }
-            let bytes = std::fs::read(path).at(Place::file(name))?;
+            file.read_to_end(&mut bytes).at(Place::file(name))?;
             if not_a_model::is_chat_template(path, &bytes) {
                 return Err(not_a_model::chat_template(name));
             }
@@ -80,7 +83,6 @@ impl Model {
         }
         match Self::find_builtin(name) {
             Err(_) if path.is_dir() => Err(not_a_model::folder(name)),
-            Err(_) if is_file_or_pipe(path) => Err(not_a_model::pipe(name)),
             found => found,
         }
     }

@@ -31,11 +31,6 @@ const FAMILIES: [(&str, &[&str]); 17] = [
 ];
 
 /// The error for a folder.
-pub(super) fn pipe(name: &str) -> Error {
-    let what = "a pipe, which can be read only once".to_owned();
-    ErrorKind::WrongFile(what).with_way_out("write the model to a file").at(Place::file(name))
-}
-
 pub(super) fn folder(name: &str) -> Error {
     let path = Path::new(name);
     let toml = || {

@@ -208,8 +208,25 @@ fn templates_come_through_pipes() {
         let ids = String::from_utf8_lossy(&ended.stdout);
         assert!(ids.starts_with(r#"{"id":0,"input_ids":[39,72,0,91]"#), "{option}: {ids}{}", stderr(&ended));
     }
-    let model = output(folder.path(), &["build", "--model", "pipe", "in.jsonl"]);
-    assert!(stderr(&model).contains("pipe: this is a pipe, which can be read only once"), "{}", stderr(&model));
+    let model = r#"{"tokenizer": "demo", "meta_template": {"round": [{"role": "HUMAN", "end": "|"}, {"role": "BOT", "generate": true}]}}"#;
+    let html = ["view", "--model", "pipe", "--html", "x.html", "in.jsonl"];
+    for (args, expected) in [
+        (&["build", "--model", "pipe", "-q", "in.jsonl"][..], r#"{"id":0,"input_ids":[39,72,0,91]"#),
+        (&["build", "--model", "pipe", "-q", "--format", "messages", "in.jsonl"], r#"{"id":0,"messages":[{"#),
+        (&html, ""),
+        (&["count", "--model", "pipe", "in.jsonl"], "36 in.jsonl"),
+    ] {
+        let child = metatok(folder.path(), args).spawn().expect("the program starts");
+        fs::write(&fifo, model).expect("the program reads");
+        let ended = child.wait_with_output().expect("it ends");
+        let printed = String::from_utf8_lossy(&ended.stdout);
+        assert!(ended.status.success() && printed.starts_with(expected), "{args:?}: {printed}{}", stderr(&ended));
+    }
+    // What is wrong with it is known from the first time that it is read.
+    let child = metatok(folder.path(), &["build", "--model", "pipe", "in.jsonl"]).spawn().expect("the program starts");
+    fs::write(&fifo, "tokeniser = 1").expect("the program reads");
+    let ended = child.wait_with_output().expect("it ends");
+    assert!(stderr(&ended).starts_with("metatok: pipe: tokeniser: unknown key `tokeniser`"), "{}", stderr(&ended));
 }
 
 fn a_signal_leaves_nothing_behind() {

@@ -36,7 +36,7 @@ pub(crate) use datasets::DatasetsArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use input::{AnswersArgs, InputArgs, ReadArgs, Shape, input_format};
-pub(crate) use model::ModelArgs;
+pub(crate) use model::{ModelArgs, ModelName};
 pub(crate) use models::ModelsArgs;
 pub(crate) use prompt::{PromptArgs, StopArgs, TemplateArgs, content, mode, special_tokens};
 pub(crate) use reject::{OnError, RejectArgs};

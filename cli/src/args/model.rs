@@ -1,10 +1,15 @@
 //! Which model and tokenizer.
 
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
 use clap::ValueHint;
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use serde_json::{Map, Value};
 
 use crate::args::{complete, heading};
+use metatok::dialect::Model;
+use metatok::error::Result;
 
 /// Which template, and which tokenizer.
 #[derive(Clone, clap::Args)]
@@ -12,11 +17,11 @@ use crate::args::{complete, heading};
 pub(crate) struct ModelArgs {
     /// Built-in model, model file, or repository
     ///
-    /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works if a
+    /// `metatok models` lists the built-in models. A model file is TOML or JSON, and may come through a pipe. A repository of the Hugging Face Hub works if a
     /// built-in model claims it, such as Qwen/Qwen3-8B. Without this option, metatok uses the chat template of --tokenizer.
     /// Without any of the options of this section, a command without any input uses the demo.
-    #[arg(short, long, value_name = "FILE|NAME|REPO", value_parser = NonEmptyStringValueParser::new(), add = complete::models())]
-    pub(crate) model: Option<String>,
+    #[arg(short, long, value_name = "FILE|NAME|REPO", value_parser = NonEmptyStringValueParser::new().map(ModelName::new), add = complete::models())]
+    pub(crate) model: Option<ModelName>,
 
     /// Tokenizer, if not the model's own
     ///
@@ -46,24 +51,54 @@ pub(crate) struct ModelArgs {
     pub(crate) conversation: Option<String>,
 }
 
+/// The name of a model. The model is read only once, because a pipe cannot be read again.
+#[derive(Clone)]
+pub(crate) struct ModelName {
+    name: String,
+    model: Arc<OnceLock<Model>>,
+}
+
+impl ModelName {
+    fn new(name: String) -> Self {
+        Self { name, model: Arc::default() }
+    }
+
+    /// The model with this name.
+    pub(crate) fn load(&self) -> Result<Model> {
+        if let Some(model) = self.model.get() {
+            return Ok(model.clone());
+        }
+        let model = Model::load(&self.name)?;
+        Ok(self.model.get_or_init(|| model).clone())
+    }
+}
+
+impl Deref for ModelName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.name
+    }
+}
+
 impl ModelArgs {
     /// Whether any of it is given. If nothing is, and there is no input either, a command uses the demo.
     pub(crate) fn is_given(&self) -> bool {
         let Self { model, tokenizer, chat_template, template_kwargs, conversation } = self;
-        let names = [model, tokenizer, chat_template, conversation];
-        names.into_iter().any(Option::is_some) || template_kwargs.is_some()
+        let others = [tokenizer, chat_template, conversation];
+        model.is_some() || others.into_iter().any(Option::is_some) || template_kwargs.is_some()
     }
 
     /// Whether it gives nothing but the demo's name, if that.
     pub(crate) fn is_demo(&self) -> bool {
         let Self { model, tokenizer, chat_template, template_kwargs, conversation } = self;
-        let is_demo = |name: &Option<String>| name.as_deref().is_none_or(|name| name == "demo");
+        let is_demo = |name: Option<&str>| name.is_none_or(|name| name == "demo");
         let has_template = chat_template.is_some() || template_kwargs.is_some() || conversation.is_some();
-        is_demo(model) && is_demo(tokenizer) && !has_template
+        is_demo(model.as_deref()) && is_demo(tokenizer.as_deref()) && !has_template
     }
 }
 
 /// A JSON object.
-fn object(json: &str) -> Result<Map<String, Value>, String> {
+fn object(json: &str) -> std::result::Result<Map<String, Value>, String> {
     serde_json::from_str(json).map_err(|error| format!("not a JSON object: {error}"))
 }
