@@ -55,21 +55,33 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 use metatok::TokenizerCache;
+use metatok::error::Result;
 
 use args::{Args, Command};
 use exit::FAILED;
 use say::{InFlags, escaped_line, say};
 
-/// Runs the program with these arguments, the first of which is its own name. Exits by itself if they are wrong, or ask
-/// for help.
+/// Runs the program with these arguments, the first of which is its own name. Exits by itself if they are wrong.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     completions::answer(&args);
-    let args = parse(&args);
+    let outcome = match parse(&args) {
+        Ok(args) => run(args),
+        Err(help) => output::to_stdout(help.into_bytes()),
+    };
+    let code = outcome.unwrap_or_else(|error| {
+        say!("{}", error.in_flags());
+        ExitCode::from(FAILED)
+    });
+    interrupt::end();
+    code
+}
+
+fn run(args: Args) -> Result<ExitCode> {
     if args.no_cache {
         TokenizerCache::disable();
     }
-    let outcome = match args.command {
+    match args.command {
         Command::Build(args) => build::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::View(args) => view::run(&args),
@@ -88,20 +100,17 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Decode(args) => decode::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Completions { shell } => completions::run(shell),
-    };
-    let code = outcome.unwrap_or_else(|error| {
-        say!("{}", error.in_flags());
-        ExitCode::from(FAILED)
-    });
-    interrupt::end();
-    code
+    }
 }
 
-/// The arguments. Errors quote them, and they may contain anything.
-fn parse(args: &[OsString]) -> Args {
-    parse_from(args).unwrap_or_else(|error| {
+/// The arguments, or the help or the version that they ask for. Errors quote them, and they may contain anything.
+fn parse(args: &[OsString]) -> std::result::Result<Args, String> {
+    parse_from(args).map_err(|error| {
+        if !error.use_stderr() {
+            return error.render().ansi().to_string();
+        }
         let escaped: Vec<OsString> = args.iter().map(escaped_arg).collect();
-        if error.use_stderr() && args != escaped {
+        if args != escaped {
             let error = parse_from(&escaped).err().unwrap_or(error);
             // Without colours, which are control characters too.
             say::piece(&error.render().to_string());
@@ -111,7 +120,7 @@ fn parse(args: &[OsString]) -> Args {
     })
 }
 
-fn parse_from(args: &[OsString]) -> Result<Args, clap::Error> {
+fn parse_from(args: &[OsString]) -> std::result::Result<Args, clap::Error> {
     args::command().try_get_matches_from(args).and_then(|matches| Args::from_arg_matches(&matches))
 }
 

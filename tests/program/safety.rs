@@ -322,6 +322,10 @@ fn a_full_disk_is_an_error_everywhere() {
         &["convert", "vicuna_v1.1"],
         &["completions", "bash"],
         &["bench", "--seconds", "0.001", "--limit", "1", "-j", "1"],
+        &["--help"],
+        &["--version"],
+        &["build", "-h"],
+        &["help", "run"],
     ] {
         let ran = metatok(Path::new("."), args).stdout(full()).output().expect("the program runs");
         let expected = "metatok: standard output: No space left on device (os error 28)\n";
