@@ -195,6 +195,32 @@ fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conversation::Content;
+    use crate::error::Error;
+
+    #[test]
+    fn an_empty_prompt_of_a_role_is_one() -> Result<()> {
+        let items = r#"[{"section": "round", "pos": "begin"}, {"role": "HUMAN", "prompt_mm": [{"type": "text", "text": "1?"}]},
+            {"section": "round", "pos": "end"}]"#;
+        let conversation: Conversation = serde_json::from_str(items).expect("a prompt list");
+        let turns = |prompt: Option<&str>| {
+            let round = ["HUMAN", "BOT"].map(|role| RoleTemplate {
+                role: role.into(),
+                api_role: Some(role.into()),
+                prompt: prompt.map(str::to_owned),
+                ..RoleTemplate::default()
+            });
+            let round = round.map(Box::new).map(RoundItem::Role).to_vec();
+            let roles = ApiRoles { round, needs_prompts: true, compat: true, ..ApiRoles::default() };
+            let messages = ApiTemplate::Roles(Box::new(roles)).turn_messages(&conversation, Mode::Generate)?;
+            Ok::<_, Error>(messages.into_iter().map(|message| message.content).collect::<Vec<_>>())
+        };
+        let error = turns(None).expect_err("BOT has nothing to say").to_string();
+        assert_eq!(error, "item 2: role \"BOT\" has no content, and the template has no prompt for it");
+        // It hides the parts, as every prompt of a role does there.
+        assert_eq!(turns(Some(""))?, [Content::Text(String::new()), Content::Text(String::new())]);
+        Ok(())
+    }
 
     #[test]
     fn an_empty_system_message_stays_only_where_the_conversation_has_it() -> Result<()> {

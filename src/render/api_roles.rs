@@ -16,7 +16,8 @@ pub struct ApiRoles {
     pub(super) begin: Option<Opening>,
     pub(super) round: Vec<RoundItem>,
     pub(super) reserved_roles: Vec<RoleTemplate>,
-    /// Whether a turn without content is an error, as in AISBench, or empty, as in OpenCompass.
+    /// Whether a turn without content is an error, as in AISBench, or empty, as in OpenCompass. A role's own `prompt` is
+    /// its content, even an empty one.
     pub needs_prompts: bool,
     /// Whether content parts are lost where AISBench loses them: a role's own `prompt` hides them, and its `begin` and
     /// `end` are not written around them.

@@ -39,18 +39,20 @@ impl Turns {
     pub(super) fn speak(&mut self, role: &RoleTemplate, message: Option<&Message>) -> Result<()> {
         let api_role = named_by(role)?;
         let own = |text: Option<&String>, affix: &Affix| text.map_or_else(|| plain(affix), |text| Ok(text.clone()));
+        let has_default = role.prompt.is_some();
+        let default = ContentRef::Text(role.prompt.as_deref().unwrap_or_default());
         let prompt = match message.map(|message| &message.prompt) {
             Some(Prompt::Text(prompt)) => ContentRef::Text(prompt),
-            Some(Prompt::Parts(_)) if self.compat && !role.prompt.is_empty() => ContentRef::Text(&role.prompt),
+            Some(Prompt::Parts(_)) if self.compat && has_default => default,
             Some(Prompt::Parts(parts)) if parts.iter().any(|part| matches!(part, ContentPart::Ids(_))) => {
                 return Err(ErrorKind::Conversation("token ids have no place in the turns of an API".into()).into());
             }
             Some(Prompt::Parts(parts)) => ContentRef::Parts(parts),
-            None | Some(Prompt::Absent) if self.needs_prompts && role.prompt.is_empty() => {
+            None | Some(Prompt::Absent) if self.needs_prompts && !has_default => {
                 let what = format!("role {:?} has no content, and the template has no prompt for it", role.role);
                 return Err(ErrorKind::Conversation(what).into());
             }
-            None | Some(Prompt::Absent) => ContentRef::Text(&role.prompt),
+            None | Some(Prompt::Absent) => default,
             Some(Prompt::Null) => {
                 let what = format!("the prompt of role {:?} is null; remove the key, or write \"\"", role.role);
                 return Err(ErrorKind::Invalid(what).into());

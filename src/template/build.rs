@@ -105,7 +105,7 @@ impl RoleTemplate {
     /// Sets the content for a conversation that has none for this role.
     #[must_use]
     pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
-        self.prompt = prompt.into();
+        self.prompt = Some(prompt.into());
         self
     }
 

@@ -21,8 +21,8 @@ pub struct RoleTemplate {
     #[serde(default, skip_serializing_if = "Affix::is_empty")]
     pub begin: Affix,
     /// The role's content if a conversation has none for it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub prompt: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// Written after the role's content.
     #[serde(default, skip_serializing_if = "Affix::is_empty")]
     pub end: Affix,

@@ -101,8 +101,9 @@ impl ConversationTemplate {
                     false => EmptyContent::Silent,
                 };
                 let end = affix(after + &of(&layout.after_system)?);
-                let role = role("SYSTEM").begin(affix(before)).prompt(message).end(end);
-                Ok((String::new(), RoleTemplate { default_prompt, empty, ..role }))
+                let role = role("SYSTEM").begin(affix(before)).end(end);
+                let prompt = has_message.then(|| message.to_owned());
+                Ok((String::new(), RoleTemplate { prompt, default_prompt, empty, ..role }))
             }
         }
     }
