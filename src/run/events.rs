@@ -27,6 +27,7 @@ pub enum RunEvent<'a> {
     /// The first warning about a row.
     Warning(Warning),
     /// A line or turn has no answer: its prompt cannot be built, or its request failed. The error is recorded in its place.
+    /// One that all repeats of a row have comes once.
     Refused(&'a Error),
 }
 

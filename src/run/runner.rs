@@ -1,5 +1,6 @@
 //! What answers the lines of the input: an engine in this process, or a server.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -116,6 +117,8 @@ pub(super) struct Run<'r> {
     prompter: Option<RowPrompter>,
     pub(super) answers: &'r mut RunAnswers,
     pub(super) totals: RunTotals,
+    /// The errors of rows that are asked several times.
+    told: HashSet<String>,
     pub(super) watch: Watch<'r>,
 }
 
@@ -169,7 +172,8 @@ impl Runner {
         let mut totals = RunTotals::default();
         totals.remarks.missing = self.dataset.as_ref().map(|dataset| dataset.missing()).unwrap_or_default();
         let (trimmer, session) = (self.builder.trimmer()?, self.builder.session());
-        let mut run = Run { runner: self, trimmer, session, prompter, answers, totals, watch };
+        let told = HashSet::default();
+        let mut run = Run { runner: self, trimmer, session, prompter, answers, totals, told, watch };
         let outcome = match &self.engine {
             Answering::Engine(engine) if may_wait => run.in_process(&**engine, batches, batch_size),
             Answering::Engine(engine) => {
@@ -278,9 +282,12 @@ impl Run<'_> {
         if self.runner.options.stop_at_error || error.concerns_every_prompt() {
             return Ok(ControlFlow::Break(error));
         }
-        let _ = (self.watch)(RunEvent::Refused(&error))?;
-        let error = error.display_with(&self.runner.options.setting_name).to_string();
-        self.answers.refuse(place, json(&Failed::new(key, turn, error))?)?;
+        let text = error.display_with(&self.runner.options.setting_name).to_string();
+        // The repeats of a row have the same error.
+        if key.repeat.is_none() || self.told.insert(text.clone()) {
+            let _ = (self.watch)(RunEvent::Refused(&error))?;
+        }
+        self.answers.refuse(place, json(&Failed::new(key, turn, text))?)?;
         Ok(ControlFlow::Continue(()))
     }
 
