@@ -7,6 +7,7 @@ use crate::args::CountArgs;
 use crate::output;
 use crate::texts::{encoder, stdin, text};
 use metatok::error::{At, Result};
+use metatok::input::local;
 
 pub(crate) fn run(args: &CountArgs) -> Result<ExitCode> {
     let encoder = encoder(&args.tokenizer, &args.text)?;
@@ -28,5 +29,5 @@ pub(crate) fn run(args: &CountArgs) -> Result<ExitCode> {
 }
 
 fn read(path: &Path) -> Result<String> {
-    if path == Path::new("-") { stdin() } else { text(std::fs::read(path)?) }
+    if path == Path::new("-") { stdin() } else { text(std::fs::read(local(path)?)?) }
 }

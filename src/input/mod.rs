@@ -35,7 +35,7 @@ pub(crate) use id::without_escapes;
 pub use output_files::OutputFiles;
 pub use record_place::RecordPlace;
 pub use rejected::Rejected;
-pub use source::Input;
+pub use source::{Input, local};
 
 /// The default limit on the length of a line, in bytes: 64 MiB.
 pub const DEFAULT_MAX_LINE_BYTES: usize = 64 << 20;

@@ -191,8 +191,11 @@ impl Input {
     }
 }
 
-/// A file, of the hub as it is in the cache.
-pub(super) fn local(path: &Path) -> Result<Cow<'_, Path>> {
+/// Where a file is: `hf://datasets/ORG/NAME/PATH`, a file of the Hugging Face Hub, is in the cache then.
+///
+/// # Errors
+/// If a file of the hub cannot be downloaded.
+pub fn local(path: &Path) -> Result<Cow<'_, Path>> {
     match path.to_str().filter(|name| name.starts_with("hf://")) {
         Some(url) => dataset_file(url).map(Cow::Owned),
         None => Ok(Cow::Borrowed(path)),

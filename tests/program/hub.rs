@@ -296,6 +296,12 @@ fn a_file_of_a_dataset() {
         String::from_utf8_lossy(&output.stdout),
         "{\"id\":0,\"messages\":[{\"role\":\"user\",\"content\":\"1+1?\"}]}\n"
     );
+    let output = of_hub(&server.address, home.path())
+        .args(["count", "-t", "demo", "hf://datasets/org/rows/data/test.csv"])
+        .output()
+        .expect("the program runs");
+    assert_eq!(stderr(&output), "");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "7 hf://datasets/org/rows/data/test.csv\n");
     let output = build("hf://datasets/org/rows@main/none.csv");
     assert!(
         stderr(&output).starts_with("metatok: hf://datasets/org/rows@main/none.csv: the hub has no none.csv under "),

@@ -89,7 +89,8 @@ Examples:
 pub(crate) struct CountArgs {
     /// Text files
     ///
-    /// `-` is standard input, which is also read if you name no file.
+    /// `-` is standard input, which is also read if you name no file. hf://datasets/ORG/NAME/PATH is a file of the Hugging Face
+    /// Hub.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) files: Vec<PathBuf>,
 
