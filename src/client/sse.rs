@@ -12,6 +12,8 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 #[derive(Debug, Default)]
 pub(super) struct Events {
     line: Vec<u8>,
+    /// Whether the line before ended in a carriage return, which a newline may belong to.
+    ends_in_cr: bool,
     /// The data of the event so far, which may have several lines.
     data: String,
     scan: Scan,
@@ -27,12 +29,17 @@ impl Events {
     /// Adds a piece, and returns the data of each event that it completes.
     pub(super) fn push(&mut self, piece: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut events = Vec::new();
-        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+        for part in piece.split_inclusive(|byte| matches!(byte, b'\r' | b'\n')) {
+            // The second half of an end of which the first may be in the piece before.
+            let is_ended = std::mem::replace(&mut self.ends_in_cr, part.ends_with(b"\r"));
+            if is_ended && part == b"\n" {
+                continue;
+            }
             self.line.extend_from_slice(part);
             if self.line.len() + self.data.len() > LONGEST {
                 return Err(TooLong);
             }
-            if part.ends_with(b"\n") {
+            if part.ends_with(b"\r") || part.ends_with(b"\n") {
                 self.end_line(&mut events);
             }
         }
@@ -80,7 +87,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const STREAM: &str = ": alive\r\n\r\ndata: {\"a\":\"ü\"}\n\ndata:[DONE]\n\nevent: x\nid: 1\nerror: {\"b\":1}\ndata: {\"c\":\r\ndata: 2}\r\n\r\ndata: last";
+    const STREAM: &str = ": alive\r\n\r\ndata: {\"a\":\"ü\"}\n\ndata:[DONE]\n\nevent: x\nid: 1\nerror: {\"b\":1}\ndata: {\"c\":\r\ndata: 2}\r\n\r\n\
+        : alive\rdata: {\"d\":\rdata: 3}\r\rdata: last";
 
     proptest! {
         /// The events are the same, wherever the bytes are cut.
@@ -95,7 +103,7 @@ mod tests {
                 found.extend(events.push(&STREAM.as_bytes()[ends[0]..ends[1]]).expect("it is short"));
             }
             found.extend(events.finish());
-            prop_assert_eq!(found, ["{\"a\":\"ü\"}", "[DONE]", "{\"b\":1}", "{\"c\":\n2}", "last"]);
+            prop_assert_eq!(found, ["{\"a\":\"ü\"}", "[DONE]", "{\"b\":1}", "{\"c\":\n2}", "{\"d\":\n3}", "last"]);
         }
     }
 
