@@ -36,7 +36,7 @@ impl EachMessage {
                         .at(format_args!("meta_template.round[{i}]"));
                 }
                 Some(role_of(template, "assistant").ok_or_else(|| ErrorKind::UnknownRole {
-                    role: "BOT".into(),
+                    role: "assistant".into(),
                     fallback: None,
                     known: template.role_names().map(str::to_owned).collect(),
                 })?)
