@@ -26,27 +26,36 @@ _metatok() {
     IFS= read typed <<<"$typed"
     words[count - 1]=$kept$typed
 
-    local reply path is_file=
+    # The program may be another one than that on the PATH, and an alias names none.
+    local program=${1/#"~/"/$HOME/} reply path is_file=
+    if [[ $program != */* || ! -x $program ]]; then
+        program=metatok
+    fi
     COMPREPLY=()
     while IFS= read -r -d $'\013' reply; do
         # Without any, bash goes on with variables and patterns.
         if [[ -z $reply ]]; then
             continue
         fi
-        reply=${reply#"$kept"}
-        COMPREPLY+=("$reply")
-        path=${reply/#"~/"/$HOME/}
+        COMPREPLY+=("${reply#"$kept"}")
+        # Before the name there may be its option.
+        path=${reply#--*=}
+        path=${path#-[a-z]}
+        path=${path/#"~/"/$HOME/}
         # A folder ends with a slash. A command or a model may have the name of one.
         if [[ -f $path || $path == */ && -d $path ]]; then
             is_file=true
         fi
     done < <(
         METATOK_COMPLETE=bash _CLAP_IFS=$'\013' _CLAP_COMPLETE_INDEX=$((count - 1)) \
-            metatok -- "${words[@]}" 2>/dev/null && printf '\013'
+            "$program" -- "${words[@]}" 2>/dev/null && printf '\013'
     )
     # Then bash quotes them, and adds no space after a folder.
     if [[ $is_file ]]; then
         compopt -o filenames 2>/dev/null
+    elif [[ $typed == *'$'*/* ]]; then
+        # Bash knows the folder that a variable names.
+        compopt -o default 2>/dev/null
     fi
 }
 if ((BASH_VERSINFO[0] > 4 || BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4)); then

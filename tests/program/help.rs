@@ -131,20 +131,20 @@ fn completions_know_names() {
 /// Bash passes words that it splits at "=" and ":", and quotes and backslashes as they are typed.
 fn completions_of_bash_are_of_whole_words() {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    for name in ["my file.jsonl", "train.jsonl", "a:b.jsonl", "template.jinja"] {
+    for name in ["my file.jsonl", "train.jsonl", "a:b.jsonl", "a:c d", "template.jinja"] {
         std::fs::write(folder.path().join(name), "").expect("the file can be written");
     }
     std::fs::create_dir(folder.path().join("models")).expect("a folder can be made");
     const SCRIPT: &str = r#"
 eval "$("$METATOK" completions bash)"
 metatok() { "$METATOK" "$@"; }
-compopt() { echo "as files:"; }
+compopt() { if [[ $2 == filenames ]]; then echo "as files:"; else echo "or else $2:"; fi; }
 COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3))
 _metatok metatok "$2" ""
 if ((${#COMPREPLY[@]})); then printf '%s\n' "${COMPREPLY[@]}"; else echo nothing; fi
 "#;
     // The line, what bash replaces, and the words.
-    let cases: [(&str, &str, &[&str], &str); 11] = [
+    let cases: [(&str, &str, &[&str], &str); 14] = [
         ("build --format sgl", "sgl", &["build", "--format", "sgl"], "sglang"),
         ("build --format=sgl", "sgl", &["build", "--format", "=", "sgl"], "sglang"),
         ("build --train=tr", "tr", &["build", "--train", "=", "tr"], "as files:\ntrain.jsonl"),
@@ -152,11 +152,14 @@ if ((${#COMPREPLY[@]})); then printf '%s\n' "${COMPREPLY[@]}"; else echo nothing
         (r"build my\ f", r"my\ f", &["build", r"my\ f"], "as files:\nmy file.jsonl"),
         ("build \"my f", "my f", &["build", "\"my f"], "as files:\nmy file.jsonl"),
         ("build --train='my f", "my f", &["build", "--train", "=", "'my f"], "as files:\nmy file.jsonl"),
-        ("build a:", "", &["build", "a", ":"], "b.jsonl"),
+        (r"build -omy\ f", r"-omy\ f", &["build", r"-omy\ f"], "as files:\n-omy file.jsonl"),
+        ("build a:", "", &["build", "a", ":"], "as files:\nb.jsonl\nc d"),
+        ("build a:c", "c", &["build", "a", ":", "c"], "as files:\nc d"),
         ("build mod", "mod", &["build", "mod"], "as files:\nmodels/"),
         // A command may have the name of a folder, and bash goes on where there is nothing.
         ("mod", "mod", &["mod"], "models"),
         ("build $NO", "$NO", &["build", "$NO"], "nothing"),
+        ("build $NO/x", "$NO/x", &["build", "$NO/x"], "or else default:\nnothing"),
     ];
     for (line, typed, words, expected) in cases {
         let mut bash = Command::new("bash");
@@ -165,6 +168,16 @@ if ((${#COMPREPLY[@]})); then printf '%s\n' "${COMPREPLY[@]}"; else echo nothing
         let stdout = String::from_utf8_lossy(&output.stdout);
         assert_eq!(stdout.trim_end(), expected, "{line}: {}", String::from_utf8_lossy(&output.stderr));
     }
+    // Called by its path, it need not be on the PATH.
+    const BY_PATH: &str = r#"
+eval "$("$METATOK" completions bash)"
+COMP_LINE="$METATOK enco" COMP_POINT=$((${#METATOK} + 5)) COMP_WORDS=("$METATOK" enco) COMP_CWORD=1 PATH=
+_metatok "$METATOK" enco "$METATOK"
+echo "${COMPREPLY[@]}"
+"#;
+    let mut bash = Command::new("bash");
+    let Ok(output) = bash.args(["--norc", "-c", BY_PATH]).env("METATOK", METATOK).output() else { return };
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "encode\n", "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn bench_checks_before_it_measures() {
