@@ -6,7 +6,8 @@ use reqwest::Url;
 
 use crate::error::{ErrorKind, Result};
 
-/// The address of a server, with or without the `/v1` that clients of OpenAI's API expect in it.
+/// The address of a server, with or without the `/v1` that clients of OpenAI's API expect in it, or with the path of an
+/// endpoint.
 pub(super) fn base(address: &str) -> Result<Url> {
     let wrong = |what: &str| {
         let what = format!("{:?} is not the address of a server: {what}", without_password(address));
@@ -21,7 +22,8 @@ pub(super) fn base(address: &str) -> Result<Url> {
     }
     url.set_fragment(None);
     let path = url.path().trim_end_matches('/');
-    let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+    let of_endpoint = ["/v1/completions", "/v1/chat/completions", "/v1"].iter().find_map(|end| path.strip_suffix(end));
+    let path = of_endpoint.unwrap_or(path).to_owned();
     url.set_path(&path);
     Ok(url)
 }
@@ -53,6 +55,8 @@ mod tests {
             ("http://localhost:8000/v1/", Some("http://localhost:8000/")),
             ("https://host/models/a/v1", Some("https://host/models/a")),
             ("http://host/v1#a", Some("http://host/")),
+            ("http://host/v1/completions", Some("http://host/")),
+            ("http://host/a/v1/chat/completions/", Some("http://host/a")),
             ("http://host/v1?key=1", None),
             ("localhost:8000", None),
             ("ftp://host", None),

@@ -60,12 +60,22 @@ pub(super) async fn attempt(http: &Http, protocol: &Protocol, sent: Sent<'_>) ->
         raw: Vec::new(),
     };
     let mut reading = Reading { http, protocol, most_tokens, started, keep_raw, raw_bytes: 0, is_stream, attempted };
+    let mut events = Events::default();
     if !is_stream {
         let body = http.body(&mut response, LARGEST).await?;
-        reading.event(&String::from_utf8_lossy(&body))?;
+        let text = String::from_utf8_lossy(&body);
+        // Some call a stream something else.
+        if !text.trim_start().starts_with("data:") {
+            reading.event(&text)?;
+            return reading.finish_whole(&text);
+        }
+        reading.is_stream = true;
+        let has_no_end = |_| Failure::Broken("an event of the stream has no end".into());
+        for data in events.push(&body).map_err(has_no_end)?.iter().chain(&events.finish()) {
+            reading.event(data)?;
+        }
         return reading.finish();
     }
-    let mut events = Events::default();
     let mut last_data = Instant::now();
     loop {
         let chunk = http.chunk(&mut response, last_data).await?;
@@ -163,6 +173,16 @@ impl Reading<'_> {
             Some(status @ 400..500) => Failure::Refused { status: Some(status), message: answered(status) },
             _ => Failure::Broken(otherwise),
         }
+    }
+
+    /// The same of an answer in one piece.
+    fn finish_whole(self, text: &str) -> Result<Attempted, Failure> {
+        let answer = &self.attempted.answer;
+        if !answer.is_finished() && !answer.has_stopped() {
+            let message = self.http.secrets().message(text);
+            return Err(Failure::Broken(format!("the server sent no answer, or not the end of one: {message}")));
+        }
+        self.finish()
     }
 
     /// Checks that the answer is complete.

@@ -105,12 +105,12 @@ impl Http {
         self.send(request.body(body)).await
     }
 
-    /// Sends a request. Returns the head of the response if its status is 200.
+    /// Sends a request. Returns the head of the response if it succeeds.
     async fn send(&self, request: reqwest::RequestBuilder) -> std::result::Result<Response, Failure> {
         let response = timeout(self.idle, request.send()).await.map_err(|_| self.silent())?;
         let response = response.map_err(|error| self.failed(&error))?;
         let status = response.status().as_u16();
-        if status == 200 {
+        if response.status().is_success() {
             return Ok(response);
         }
         if response.status().is_redirection() {

@@ -44,6 +44,9 @@ const SAMPLE: &str = "The quick brown fox, 1234.5 times:\n\tif x != 0 { return \
 /// How many names of models a message shows at most.
 const MOST_NAMES: usize = 5;
 
+/// How long a server is given to say whether it is ready, before it is asked what it serves.
+const LONGEST_LOOK: Duration = Duration::from_secs(10);
+
 /// The most bytes of what a server says of itself.
 const LARGEST: usize = 1 << 24;
 
@@ -85,23 +88,37 @@ pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration, n
 /// Whether the server is up, and serves a model.
 async fn look(http: &Http, protocol: &Protocol, until: Instant) -> std::result::Result<(), Failure> {
     let broken = |what: &str| Err(Failure::Broken(what.into()));
-    match timeout_at(until.into(), http.get(protocol.health)).await {
+    let time = until.saturating_duration_since(Instant::now());
+    let health = timeout(LONGEST_LOOK.min(time / 2), http.get(protocol.health)).await;
+    let Ok(models) = timeout_at(until.into(), models(http)).await else {
+        return broken(if health.is_err() { "the server does not answer" } else { "it does not say what it serves" });
+    };
+    match health {
+        _ if models.as_deref().is_some_and(<[Value]>::is_empty) => broken("it serves no model yet"),
         // A server without such a path is up.
-        Ok(Ok(_) | Err(Failure::Refused { status: Some(404 | 405), .. })) => {}
-        Ok(Err(failure)) => return Err(failure),
-        Err(_) => return broken("the server does not answer"),
-    }
-    match timeout_at(until.into(), lists_no_model(http)).await {
-        Ok(false) => Ok(()),
-        Ok(true) => broken("it serves no model yet"),
-        Err(_) => broken("it does not say what it serves"),
+        Ok(Ok(_) | Err(Failure::Refused { status: Some(404 | 405), .. })) => Ok(()),
+        // A gateway may refuse this path, or ask all servers behind it.
+        Ok(Err(Failure::Refused { .. } | Failure::Unusable(_) | Failure::Unavailable { status: 501, .. })) | Err(_)
+            if models.is_some() =>
+        {
+            Ok(())
+        }
+        Ok(Err(failure)) => Err(failure),
+        Err(_) => broken(&format!("it does not answer at {}", protocol.health)),
     }
 }
 
 /// Whether the server is up, but has no model: Dynamo's frontend without a worker.
 pub(super) async fn lists_no_model(http: &Http) -> bool {
-    let models = description(http, MODELS).await;
-    models.is_some_and(|models| models["data"].as_array().is_some_and(Vec::is_empty))
+    models(http).await.is_some_and(|models| models.is_empty())
+}
+
+/// The models that the server lists, if it lists any.
+async fn models(http: &Http) -> Option<Vec<Value>> {
+    match description(http, MODELS).await?.get_mut("data")?.take() {
+        Value::Array(models) => Some(models),
+        _ => None,
+    }
 }
 
 fn not_ready(http: &Http, what: &str) -> Error {

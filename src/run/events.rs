@@ -24,7 +24,7 @@ pub enum RunEvent<'a> {
     Answer,
     /// An answer as a line of JSON, in the order of the input. Not if a journal keeps the answers.
     Line(&'a str),
-    /// The first warning about a row.
+    /// The first warning of a kind about a row or its answer.
     Warning(Warning),
     /// A line or turn has no answer: its prompt cannot be built, or its request failed. The error is recorded in its place.
     /// One that all repeats of a row have comes once.

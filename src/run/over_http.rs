@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::client::{Ask as Prompt, Bodies, Client, FailedRequest, Finished, Outcome};
 use crate::dataset::SamplingParams;
-use crate::error::{ErrorKind, Result, Setting, way_out};
+use crate::error::{ErrorKind, Result, Setting, Warning, way_out};
 use crate::input::{Batches, LineBatch};
 use crate::run::Runner;
 use crate::run::ServerTotals;
@@ -44,6 +44,8 @@ struct OverHttp<'w, 'r> {
     trimmer: AnswerTrimmer,
     sampling_params: SamplingParams,
     sender: Sender<Event>,
+    /// Whether it was said that answers lack ids.
+    is_lack_said: bool,
 }
 
 impl Run<'_> {
@@ -65,6 +67,7 @@ impl Run<'_> {
             trimmer: AnswerTrimmer::new(&runner.builder, TrimOptions::default())?,
             sampling_params: runner.sampling_params(),
             sender,
+            is_lack_said: false,
         };
         requests.work(&inbox)
     }
@@ -188,6 +191,13 @@ impl OverHttp<'_, '_> {
         totals.tokens += tokens;
         let _ = (self.lines.run.watch)(RunEvent::Tokens(tokens))?;
         let Finished { answer, raw, .. } = finished;
+        let lacks_ids = self.client.protocol().gives_ids && answer.token_ids.is_none() && answer.text.is_some();
+        if lacks_ids && !std::mem::replace(&mut self.is_lack_said, true) {
+            let what = "an answer has no token ids, although requests ask for them; answers without ids are trimmed as text, in which stop ids are not found";
+            let _ = (self.lines.run.watch)(RunEvent::Warning(
+                line.job.place().of_warning(Warning::new("ids-missing", what)),
+            ))?;
+        }
         let given = EngineAnswer {
             token_ids: answer.token_ids,
             text: answer.text,

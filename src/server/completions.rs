@@ -36,6 +36,7 @@ pub(super) const VLLM: Protocol = Protocol {
     },
     descriptions: &[(MODELS, read_models)],
     max_tokens: "max_tokens",
+    gives_ids: true,
     omits_ids: false,
     repeats_text: false,
     refuses_in_stream: false,
@@ -86,6 +87,15 @@ struct Choice<'a> {
     stop_reason: Option<StopReason>,
     /// SGLang's.
     matched_stop: Option<StopReason>,
+    /// Where LiteLLM puts the keys of the server that it asks.
+    #[serde(default)]
+    provider_specific_fields: Option<ProviderFields>,
+}
+
+#[derive(Deserialize)]
+struct ProviderFields {
+    token_ids: Option<Vec<TokenId>>,
+    stop_reason: Option<StopReason>,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +139,7 @@ struct NvExt {
     stop_reason: Option<StopReason>,
 }
 
+/// Reads the choices of an answer, or of an event of a stream, which may say nothing.
 pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let choices: Vec<Choice<'_>> = object.get("choices")?.unwrap_or_default();
     let (answer, mut prompt_logprobs) = (object.answer()?, all::<VllmLogprobs>(object.get("prompt_logprobs")?));
@@ -143,14 +154,15 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
         let text = choice.text.or(of_message);
         let nvext = if is_only { nvext.clone() } else { NvExt::default() };
         let stop_is_optional = choice.output_ids.is_some();
-        let token_ids = choice.token_ids.or(choice.output_ids).or(nvext.completion_token_ids);
+        let (of_provider, stop_of_provider) =
+            choice.provider_specific_fields.map(|fields| (fields.token_ids, fields.stop_reason)).unwrap_or_default();
+        let token_ids = choice.token_ids.or(choice.output_ids).or(nvext.completion_token_ids).or(of_provider);
         // TensorRT-LLM sends an empty text with ids.
         let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
-        // The last event of a stream may have nothing but the reason.
-        let has_answer = token_ids.is_some() || text.is_some() || message.is_some() || choice.finish_reason.is_some();
-        let answer = EngineAnswer {
+        Ok(EngineAnswer {
             id: id.clone(),
-            choice: (!is_only).then_some(choice.index.unwrap_or(i)).or(answer.choice),
+            choice: if is_only { choice.index.filter(|index| *index > 0) } else { Some(choice.index.unwrap_or(i)) }
+                .or(answer.choice),
             prompt_logprobs: all(choice.prompt_logprobs)
                 .or_else(|| if is_only { prompt_logprobs.take() } else { prompt_logprobs.clone() }),
             token_ids,
@@ -159,11 +171,10 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
             message: message.map(Cow::Owned),
             finish_reason: choice.finish_reason,
             error: choice.error,
-            stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason),
+            stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason).or(stop_of_provider),
             stop_is_optional,
             ..answer.clone()
-        };
-        if has_answer || answer.error.is_some() { Ok(answer) } else { Err(nothing()).at(format_args!("choices[{i}]")) }
+        })
     });
     answers.collect()
 }

@@ -158,6 +158,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     },
     descriptions: &[(MODELS, read_models), ("/props", read_props)],
     max_tokens: ENGINE.max_tokens,
+    gives_ids: true,
     omits_ids: true,
     repeats_text: false,
     refuses_in_stream: false,

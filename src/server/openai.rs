@@ -94,5 +94,6 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         body: |text, model| json!({"model": model, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false}),
         is_certain: false,
     },
+    gives_ids: false,
     ..completions::VLLM
 };

@@ -25,6 +25,8 @@ pub struct Protocol {
     pub(crate) descriptions: &'static [Description],
     /// The key of the limit on new tokens.
     pub(crate) max_tokens: &'static str,
+    /// Whether answers have ids.
+    pub(crate) gives_ids: bool,
     /// Whether a stream has no event for a token that ends within a character, so that its id is missing.
     pub(crate) omits_ids: bool,
     /// Whether an event without ids has all of the text so far.
@@ -118,7 +120,8 @@ impl Protocol {
             return Ok(StreamEvent { answer, usage: Usage::default(), extent: Extent::Piece });
         }
         let usage = (self.usage)(&object)?;
-        let mut answer = (self.read)(&object)?.into_iter().next();
+        // Only one answer was asked for.
+        let mut answer = (self.read)(&object)?.into_iter().find(|answer| answer.choice.unwrap_or_default() == 0);
         if let Some(answer) = &mut answer {
             // Some servers send an empty reason until the answer ends.
             answer.finish_reason.take_if(|reason| reason.is_empty());

@@ -205,6 +205,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     },
     descriptions: &[(MODELS, read_models), ("/get_server_info", read_server_info)],
     max_tokens: ENGINE.max_tokens,
+    gives_ids: true,
     omits_ids: false,
     repeats_text: true,
     refuses_in_stream: true,

@@ -16,7 +16,7 @@ pub(super) fn is_null<'de, D: Deserializer<'de>>(value: D) -> std::result::Resul
 /// The error for a part of a streamed answer.
 pub(super) fn unfinished(why: &str) -> Error {
     let error = ErrorKind::Invalid(format!("this is a part of a streamed answer: {why}"));
-    error.with_way_out("join the parts, or send the requests without \"stream\"")
+    error.with_way_out("join the parts, or send the requests with \"stream\": false")
 }
 
 /// The error for an answer that the server has not finished.
@@ -30,6 +30,6 @@ pub(super) fn event(line: &str) -> Option<Error> {
     let is_event = ["data:", "event:", ": "].iter().any(|start| line.starts_with(start));
     is_event.then(|| {
         let error = ErrorKind::Invalid("this is a line of a stream of events, not an answer".into());
-        error.with_way_out("send the requests without \"stream\"")
+        error.with_way_out("send the requests with \"stream\": false")
     })
 }

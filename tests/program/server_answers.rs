@@ -83,6 +83,7 @@ fn a_stream_is_read_however_it_is_written() {
             "data: {\"choices\": [{\"text\": \"No\", \"finish_reason\": \"stop\"}]}\r\ndata: [DONE]\r\n",
         ),
         ("application/json", "{\"choices\": [{\"text\": \"No\", \"finish_reason\": \"stop\"}]}"),
+        ("text/plain", "data: {\"choices\": [{\"text\": \"No\", \"finish_reason\": \"stop\"}]}\n\n"),
     ] {
         let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
             "/v1/completions" => {
@@ -106,6 +107,23 @@ fn answers_of_all_kinds_are_read() {
             "the last event has nothing but the reason",
             "openai",
             vec![text("No", None), json!({"choices": [{"text": null, "finish_reason": "stop"}]})],
+            "No",
+        ),
+        (
+            "LiteLLM's last event has only counts",
+            "openai",
+            vec![
+                json!({"choices": [{"index": 0}]}),
+                text("No", None),
+                text("", Some("stop")),
+                json!({"choices": [{"index": 0}], "usage": {"completion_tokens": 1}}),
+            ],
+            "No",
+        ),
+        (
+            "pieces of another answer",
+            "openai",
+            vec![text("No", None), json!({"choices": [{"index": 1, "text": "Yes"}]}), text("", Some("stop"))],
             "No",
         ),
         ("an empty reason is none", "openai", vec![text("No", Some("")), text(", it", Some("stop"))], "No, it"),
@@ -429,9 +447,10 @@ fn stop_ids_that_nobody_finds_are_named() {
         ),
         _ => usual(asked, "m", to),
     });
-    for (engine, is_named) in [("openai", true), ("llama-cpp", false)] {
-        let ran = ran(&server, engine, 1, &["--stop-id", "13"]);
+    for (engine, is_named, is_told) in [("openai", true, 0), ("llama-cpp", false, 0), ("vllm", false, 1)] {
+        let ran = ran(&server, engine, 2, &["--stop-id", "13"]);
         assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
         assert_eq!(stderr(&ran).contains("in which trimming cannot find them"), is_named, "{}", stderr(&ran));
+        assert_eq!(stderr(&ran).matches("an answer has no token ids").count(), is_told, "{}", stderr(&ran));
     }
 }

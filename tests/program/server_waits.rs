@@ -22,6 +22,7 @@ pub(crate) fn tests() -> Tests {
         a_server_that_always_has_too_many_ends_it,
         long_waits_are_said,
         a_server_that_is_never_ready_is_given_up_in_time,
+        a_server_that_lists_models_is_ready_whatever_its_health_is,
         a_server_that_does_not_tokenize_yet_is_asked_again,
         refused_rows_are_no_sign_of_a_dead_server
     ]
@@ -211,14 +212,14 @@ fn long_waits_are_said() {
 
 fn a_server_that_is_never_ready_is_given_up_in_time() {
     for (silent, expected) in [
-        ("/health", "the server does not answer; waited 1 second\n"),
+        ("all", "the server does not answer; waited 1 second\n"),
         ("/v1/models", "it does not say what it serves; waited 1 second\n"),
         ("/tokenize", "it does not say how it tokenizes; waited 1 second\n"),
         ("busy", "busy; waited 1 second\n"),
         ("no model", "it serves no model yet; waited 1 second\n"),
     ] {
         let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
-            path if path == silent => {
+            path if path == silent || silent == "all" => {
                 thread::sleep(Duration::from_secs(10));
                 Ok(())
             }
@@ -232,6 +233,31 @@ fn a_server_that_is_never_ready_is_given_up_in_time() {
         assert_eq!(ran.status.code(), Some(2), "{}", stderr(&ran));
         assert!(stderr(&ran).ends_with(expected), "{silent}: {}", stderr(&ran));
         assert!(took > Duration::from_secs(1) && took < Duration::from_secs(6), "{silent}: {took:?}");
+    }
+}
+
+/// A gateway may have another use for this path, or none.
+fn a_server_that_lists_models_is_ready_whatever_its_health_is() {
+    for (status, ready) in [
+        ("204 No Content", true),
+        ("400 Bad Request", true),
+        ("401 Unauthorized", true),
+        ("307 Temporary Redirect", true),
+        ("501 Not Implemented", true),
+        ("", true),
+        ("503 Service Unavailable", false),
+    ] {
+        let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+            "/health" if status.is_empty() => {
+                thread::sleep(Duration::from_secs(20));
+                Ok(())
+            }
+            "/health" => respond(to, status, "", ""),
+            "/v1/completions" => stream(to, &[vllm_event(&[773, 1052], Some("stop"))]),
+            _ => usual(asked, "m", to),
+        });
+        let ran = ran(&folder(1), &server.url(), &["--ready-timeout", "2"]);
+        assert_eq!(ran.status.code(), Some(if ready { 0 } else { 2 }), "{status}: {}", stderr(&ran));
     }
 }
 
