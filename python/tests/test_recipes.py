@@ -25,6 +25,15 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^## (.+?)$|^```python\n(.+?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 ENGINES = ("vllm", "sglang", "ray.data.llm")
 QUESTIONS = ["What is the capital of France?", "What is the capital of Italy?"]
+#: Models in the formats of engines, and the fixtures that make them of the demo.
+CONVERTED = {
+    "./Qwen3-8B.gguf": "gguf",
+    "./Qwen3-8B-ov": "openvino_model",
+    "./Qwen3-8B-onnx": "onnx_model",
+    "./Qwen3-8B-ct2": "ct2_model",
+}
+#: A block with one of these has a model answer the questions.
+LIMITS = ("max_tokens", "max_out_len", "max_new_tokens", "max_length=")
 #: What a machine without a GPU needs beside.
 ON_CPU = {
     'vllm.LLM("./Qwen3-8B")': 'vllm.LLM("./Qwen3-8B", dtype="float32", enforce_eager=True, max_model_len=2048, '
@@ -80,8 +89,9 @@ def test_recipe(block: str, tmp_path: pathlib.Path, request: pytest.FixtureReque
     rows = [{"id": str(i), "messages": [{"role": "user", "content": said}]} for i, said in enumerate(QUESTIONS)]
     (tmp_path / "chats/0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (tmp_path / "eval_mine.py").write_text(CONFIG, encoding="utf-8")
-    if "gguf" in block:
-        block = block.replace("./Qwen3-8B.gguf", request.getfixturevalue("gguf"))
+    for path, fixture in CONVERTED.items():
+        if path in block:
+            block = block.replace(path, request.getfixturevalue(fixture))
     for shown, here in ON_CPU.items():
         block = block.replace(shown, here)
     block = block.replace("./Qwen3-8B", weights).replace('"qwen3"', '"demo"')
@@ -90,6 +100,6 @@ def test_recipe(block: str, tmp_path: pathlib.Path, request: pytest.FixtureReque
     environment = {**os.environ, "PYTHONPATH": package, "HF_HUB_OFFLINE": "1", "PYSPARK_PYTHON": sys.executable}
     ran = subprocess.run([sys.executable, "recipe.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, f"{block}\n{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
-    if "max_tokens" in block or "max_out_len" in block or "metatok.transformers" in block:
+    if any(limit in block for limit in LIMITS):
         assert "Paris." in ran.stdout and "Rome." in ran.stdout
     assert ran.stdout or list(tmp_path.glob("*ids/*.parquet")), "it shows nothing"
