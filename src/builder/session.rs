@@ -50,7 +50,7 @@ pub struct Session {
     pub(super) builder: PromptBuilder,
     /// The messages of earlier pairs.
     messages: Conversation,
-    /// The prompt whose ids are appended to others.
+    /// The prompt whose ids are copied.
     prompt: TokenizedPrompt,
     buffers: Option<Box<Buffers>>,
     /// What its buffers had counted before.
@@ -65,9 +65,13 @@ impl Session {
     /// # Errors
     /// The same as for [`PromptBuilder::build`].
     pub fn build(&mut self, conversation: &Conversation) -> Result<TokenizedPrompt> {
-        let mut prompt = TokenizedPrompt::default();
-        self.build_into(conversation, &mut prompt)?;
-        Ok(prompt)
+        let room = std::mem::take(&mut self.prompt.input_ids);
+        let mut prompt = TokenizedPrompt { input_ids: room, ..TokenizedPrompt::default() };
+        let built = self.build_into(conversation, &mut prompt);
+        // A vector that grew has room for nearly twice as many; the caller gets one of its own size.
+        let ids = prompt.input_ids.clone();
+        self.prompt.input_ids = std::mem::replace(&mut prompt.input_ids, ids);
+        built.map(|()| prompt)
     }
 
     /// Builds one prompt in place of another, whose memory is reused.
