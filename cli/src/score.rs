@@ -14,7 +14,7 @@ use crate::score_labels;
 use crate::source::Source;
 use metatok::error::{At, ErrorKind, Result};
 use metatok::input::by_dataset;
-use metatok::score::{AnswersSeen, Compare, Pattern, ScoredAnswer, Scorer, Tally, Which, scored_line};
+use metatok::score::{AnswersSeen, Compare, Pattern, ScoredAnswer, Scorer, Tally, Votes, Which, scored_line};
 
 /// A dataset's line of JSON.
 #[derive(Serialize)]
@@ -75,24 +75,28 @@ fn score_answers(
         source.open(Shape::default())?,
         args.read.max_line_bytes,
         "answer",
-        |(tally, seen): &mut (Tally, AnswersSeen), line| {
+        |(tally, votes, seen): &mut (Tally, Votes, AnswersSeen), line| {
             let answer = ScoredAnswer::read(line)?;
             seen.add(&answer);
             let score = scorer.score_answer(&answer, &args.reference)?;
-            tally.add(score.as_ref());
             if let Some(details) = details {
                 // The result is of all answers, even if nobody reads all of these lines.
                 let _ = details.stream_line(&scored_line(line, &answer, score.as_ref())?)?;
             }
+            match args.vote {
+                true => votes.add(&answer, score)?,
+                false => tally.add(score.as_ref()),
+            }
             Ok(ControlFlow::Continue(()))
         },
     )?;
-    for (name, (_, seen)) in &datasets {
+    for (name, (.., seen)) in &datasets {
         if let Some(warning) = seen.repeated() {
             say!("warning: {name}: {}", warning.in_flags());
         }
     }
-    Ok(datasets.into_iter().map(|(name, (tally, _))| (name, tally)).collect())
+    let tally = |tally, votes: &Votes| if args.vote { votes.tally() } else { tally };
+    Ok(datasets.into_iter().map(|(name, (own, votes, _))| (name, tally(own, &votes))).collect())
 }
 
 fn scorer(args: &ScoreArgs) -> Result<Scorer> {

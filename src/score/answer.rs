@@ -79,6 +79,11 @@ impl ScoredAnswer {
         Some(AnswerKey::new(self.id.as_ref()?, self.repeat, self.turn, choice))
     }
 
+    /// Whose answer it is, whichever of the repeats and choices; none without an id.
+    pub(super) fn key_of_row(&self) -> Option<AnswerKey> {
+        Some(AnswerKey::new(self.id.as_ref()?, None, self.turn, None))
+    }
+
     /// The text of the answer; none if it is an error, or if the engine gave up.
     pub fn text(&self) -> Option<&str> {
         let reason = self.finish_reason.as_ref().and_then(Json::as_str);

@@ -24,6 +24,7 @@ mod picked_label;
 mod tally;
 mod text_to_score;
 mod texts_to_score;
+mod votes;
 
 use std::borrow::Cow;
 
@@ -36,6 +37,7 @@ pub use pattern::{Pattern, Which};
 pub use picked_label::{LabelScore, PickedLabel};
 pub use tally::Tally;
 pub use texts_to_score::{LogLikelihoods, TextsToScore};
+pub use votes::Votes;
 
 use crate::error::{At, ErrorKind, Result, Setting, way_out};
 use crate::turns::without_thoughts;

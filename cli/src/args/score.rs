@@ -13,7 +13,7 @@ use metatok::score::NormalizeBy;
     after_help = "Example: metatok score --reference answer --by number gsm8k.jsonl",
     after_long_help = "A line of input has the format that `metatok run` and `metatok trim` write: text, and the columns that `--keep` kept. Each file is a dataset, named after the file. \
 Accuracy counts all answers: an answer with nothing to compare is wrong, and so is an error in place of an answer. \
-Repeats of a row count as separate answers, so their accuracy is the mean of all attempts.
+Repeats of a row count as separate answers, so their accuracy is the mean of all attempts; with --vote they count as one.
 
 Examples:
   metatok run -m qwen3 -d gsm8k --keep answer -o gsm8k.jsonl test.jsonl
@@ -82,6 +82,12 @@ pub(crate) struct ScoreArgs {
     /// An answer that begins with `<think>` and has no `</think>` counts as empty.
     #[arg(long, help_heading = COMPARISON)]
     pub(crate) strip_thoughts: bool,
+
+    /// Count the answers to all repeats of a row as one: what most of them say
+    ///
+    /// Of several that equally many say, the first counts. An answer in which nothing is found has no vote.
+    #[arg(long, conflicts_with = "texts", help_heading = COMPARISON)]
+    pub(crate) vote: bool,
 
     /// Ignore upper and lower case
     #[arg(long, help_heading = COMPARISON)]

@@ -1,0 +1,85 @@
+//! The answers to all repeats of a row as one: what most of them say.
+
+use std::collections::HashMap;
+
+use crate::compare::AnswerKey;
+use crate::error::{ErrorKind, Result};
+use crate::score::{Score, ScoredAnswer, Tally};
+
+/// What the answers to each row say. The answer of a row is what most of them say, and of several that equally many say the
+/// first, as with `sc_size` in OpenCompass. Answers in which nothing is found have no vote, nor have those that failed.
+///
+/// ```
+/// use metatok::score::{Compare, ScoredAnswer, Scorer, Votes};
+///
+/// let (scorer, mut votes) = (Scorer::new(Compare::Number), Votes::default());
+/// for (repeat, text) in ["It is 17.", "18", "That makes 18."].iter().enumerate() {
+///     let line = format!(r#"{{"id": 7, "repeat": {repeat}, "columns": {{"answer": "18"}}, "text": "{text}"}}"#);
+///     let answer = ScoredAnswer::read(&line)?;
+///     votes.add(&answer, scorer.score_answer(&answer, "answer")?)?;
+/// }
+/// assert_eq!((votes.tally().answers, votes.tally().correct), (1, 1));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Votes {
+    /// By row, what its answers say, with how many say it.
+    rows: HashMap<AnswerKey, Vec<(Option<Score>, u64)>>,
+}
+
+impl Votes {
+    /// Adds an answer with its score, which is none if it failed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for an answer without an id.
+    pub fn add(&mut self, answer: &ScoredAnswer, score: Option<Score>) -> Result<()> {
+        let no_id = || ErrorKind::Invalid("there is no \"id\", by which the answers to a row are found".into());
+        let votes = self.rows.entry(answer.key_of_row().ok_or_else(no_id)?).or_default();
+        match votes.iter_mut().find(|(other, _)| *other == score) {
+            Some((_, count)) => *count += 1,
+            None => votes.push((score, 1)),
+        }
+        Ok(())
+    }
+
+    /// How many rows are answered right. A row failed if all its answers did.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        self.rows.values().for_each(|votes| tally.add(chosen(votes)));
+        tally
+    }
+}
+
+fn chosen(votes: &[(Option<Score>, u64)]) -> Option<&Score> {
+    let has_vote = |score: &Option<Score>| score.as_ref().map(|score| score.found.is_some());
+    // Of equal ones, the last is taken.
+    let most = votes.iter().rev().max_by_key(|(score, count)| (has_vote(score), *count))?;
+    most.0.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_votes_count_and_of_equal_ones_the_first() {
+        let found = |text: &str| Some(Score { found: Some(text.to_owned()), is_correct: text == "A" });
+        let nothing = || Some(Score { found: None, is_correct: false });
+        for (votes, expected) in [
+            (vec![found("B"), found("A"), found("A")], found("A")),
+            (vec![found("B"), found("A")], found("B")),
+            (vec![nothing(), nothing(), None, None, None, found("A")], found("A")),
+            (vec![None, nothing(), None], nothing()),
+            (vec![None, None], None),
+        ] {
+            let mut all = Votes::default();
+            for (repeat, score) in votes.iter().enumerate() {
+                let line = format!(r#"{{"id": "a", "repeat": {repeat}, "text": ""}}"#);
+                all.add(&ScoredAnswer::read(&line).expect("it is one"), score.clone()).expect("it has an id");
+            }
+            let mut tally = Tally::default();
+            tally.add(expected.as_ref());
+            assert_eq!(all.tally(), tally, "{votes:?}");
+        }
+    }
+}
