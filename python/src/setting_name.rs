@@ -5,7 +5,7 @@ use metatok::error::Setting;
 /// The library's options that are keys of `sampling`, with their names there.
 const OF_SAMPLING: [(Setting, &str); 2] = [(Setting::SERVED_MODEL_NAME, "model"), (Setting::RUN_ID, "run_id")];
 
-const OF_THE_COMMAND_LINE: [Setting; 15] = [
+const OF_THE_COMMAND_LINE: [Setting; 14] = [
     Setting::ANSWERS,
     Setting::CHOICES,
     Setting::COLUMNS,
@@ -17,7 +17,6 @@ const OF_THE_COMMAND_LINE: [Setting; 15] = [
     Setting::MAX_LINE_BYTES,
     Setting::MAX_ROW_BYTES,
     Setting::OUTPUT,
-    Setting::PARAM,
     Setting::PROMPT,
     Setting::RESUME,
     Setting::TURN,

@@ -7,6 +7,9 @@ use crate::error::Result;
 use crate::render::{Segments, TextArena};
 use crate::tokenizer::TokenId;
 
+/// The roles of messages that the model does not write.
+const ASKING: [&str; 5] = ["user", "system", "developer", "tool", "function"];
+
 const SPANS: Detail = Detail { offsets: false, text: false, ..Detail::ALL };
 
 impl PromptBuilder {
@@ -64,11 +67,12 @@ impl PromptBuilder {
             _ => Conversation::Messages(first.to_vec()),
         };
         let renderer = &self.shared.renderer;
-        let is_answer =
-            |message: Option<&ChatMessage>| message.is_some_and(|said| renderer.speaks_for_model(&said.role));
-        let mode = match is_answer(last.first()) && !is_answer(first.last()) {
-            true => Mode::Generate,
-            false => Mode::Score,
+        let is_answer = |said: &ChatMessage| renderer.speaks_for_model(&said.role);
+        // A chat template may have other names for the model.
+        let asks = |said: &ChatMessage| ASKING.contains(&&*said.role) && !is_answer(said);
+        let mode = match first.last().is_some_and(is_answer) || last.first().is_some_and(asks) {
+            true => Mode::Score,
+            false => Mode::Generate,
         };
         let arena = TextArena::default();
         let mut segments = Segments::new(&arena);

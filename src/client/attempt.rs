@@ -65,11 +65,11 @@ pub(super) async fn attempt(http: &Http, protocol: &Protocol, sent: Sent<'_>) ->
         let body = http.body(&mut response, LARGEST).await?;
         let text = String::from_utf8_lossy(&body);
         // Some call a stream something else.
-        if !text.trim_start().starts_with("data:") {
+        let beginning = text.trim_start_matches(['\u{FEFF}', '\r', '\n']);
+        if !["data:", "event:", ":"].iter().any(|field| beginning.starts_with(field)) {
             reading.event(&text)?;
             return reading.finish_whole(&text);
         }
-        reading.is_stream = true;
         let has_no_end = |_| Failure::Broken("an event of the stream has no end".into());
         for data in events.push(&body).map_err(has_no_end)?.iter().chain(&events.finish()) {
             reading.event(data)?;

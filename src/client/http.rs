@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Response, Url};
+use reqwest::{Response, StatusCode, Url};
 use rustls::CertificateError;
 use tokio::time::timeout;
 
@@ -97,20 +97,25 @@ impl Http {
     }
 
     pub(super) async fn get(&self, path: &str) -> std::result::Result<Response, Failure> {
-        self.send(self.client.get(self.url(path))).await
+        self.send(self.client.get(self.url(path)), StatusCode::is_success).await
     }
 
     pub(super) async fn post(&self, path: &str, body: Vec<u8>) -> std::result::Result<Response, Failure> {
         let request = self.client.post(self.url(path)).header(reqwest::header::CONTENT_TYPE, "application/json");
-        self.send(request.body(body)).await
+        // Any other success has no answer.
+        self.send(request.body(body), |status| *status == StatusCode::OK).await
     }
 
-    /// Sends a request. Returns the head of the response if it succeeds.
-    async fn send(&self, request: reqwest::RequestBuilder) -> std::result::Result<Response, Failure> {
+    /// Sends a request. Returns the head of the response if its status is right.
+    async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+        is_right: impl Fn(&StatusCode) -> bool,
+    ) -> std::result::Result<Response, Failure> {
         let response = timeout(self.idle, request.send()).await.map_err(|_| self.silent())?;
         let response = response.map_err(|error| self.failed(&error))?;
         let status = response.status().as_u16();
-        if response.status().is_success() {
+        if is_right(&response.status()) {
             return Ok(response);
         }
         if response.status().is_redirection() {

@@ -44,8 +44,9 @@ const SAMPLE: &str = "The quick brown fox, 1234.5 times:\n\tif x != 0 { return \
 /// How many names of models a message shows at most.
 const MOST_NAMES: usize = 5;
 
-/// How long a server is given to say whether it is ready, before it is asked what it serves.
-const LONGEST_LOOK: Duration = Duration::from_secs(10);
+/// How long a server is given to say whether it is ready, before it is asked what it serves. SGLang takes 20 seconds to say
+/// that it is not.
+const LONGEST_LOOK: Duration = Duration::from_secs(30);
 
 /// The most bytes of what a server says of itself.
 const LARGEST: usize = 1 << 24;

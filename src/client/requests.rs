@@ -195,6 +195,8 @@ struct Tries {
     /// How often its connection was closed, and how often the server had too many requests. Neither is an attempt.
     closed: u32,
     waits: u32,
+    /// Whether it was asked for in one piece, because its stream left out ids.
+    is_whole: bool,
 }
 
 impl Shared {
@@ -244,7 +246,7 @@ impl Shared {
                     outage::wait_out(&self.http, &self.known, &self.gate, &self.notice).await;
                 }
             }
-            Failure::OmittedIds => {
+            Failure::OmittedIds if !std::mem::replace(&mut tries.is_whole, true) => {
                 tries.attempts -= 1;
                 self.stream_no_more();
             }

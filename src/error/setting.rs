@@ -92,8 +92,6 @@ settings! {
     OUTPUT = "output";
     /// Padded prompts are as long as a multiple of this.
     PAD_TO_MULTIPLE_OF = "pad_to_multiple_of";
-    /// A key of every request.
-    PARAM = "param";
     /// Which prompt of the input is shown.
     PROMPT = "prompt";
     /// What quotes in CSV and TSV files are.

@@ -191,12 +191,11 @@ impl OverHttp<'_, '_> {
         totals.tokens += tokens;
         let _ = (self.lines.run.watch)(RunEvent::Tokens(tokens))?;
         let Finished { answer, raw, .. } = finished;
-        let lacks_ids = self.client.protocol().gives_ids && answer.token_ids.is_none() && answer.text.is_some();
-        if lacks_ids && !std::mem::replace(&mut self.is_lack_said, true) {
-            let what = "an answer has no token ids, although requests ask for them; answers without ids are trimmed as text, in which stop ids are not found";
-            let _ = (self.lines.run.watch)(RunEvent::Warning(
-                line.job.place().of_warning(Warning::new("ids-missing", what)),
-            ))?;
+        let has_only_text = answer.token_ids.is_none() && answer.text.as_ref().is_some_and(|text| !text.is_empty());
+        if self.client.protocol().gives_ids && has_only_text && !std::mem::replace(&mut self.is_lack_said, true) {
+            let what = "an answer has no token ids; such answers are trimmed as text, in which stop ids are not found";
+            let warning = line.job.place().of_warning(Warning::new("ids-missing", what));
+            let _ = (self.lines.run.watch)(RunEvent::Warning(warning))?;
         }
         let given = EngineAnswer {
             token_ids: answer.token_ids,

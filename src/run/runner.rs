@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -117,8 +119,8 @@ pub(super) struct Run<'r> {
     prompter: Option<RowPrompter>,
     pub(super) answers: &'r mut RunAnswers,
     pub(super) totals: RunTotals,
-    /// The errors of rows that are asked several times.
-    told: HashSet<String>,
+    /// The hashes of the errors of rows that are asked several times.
+    told: HashSet<u64>,
     pub(super) watch: Watch<'r>,
 }
 
@@ -284,7 +286,7 @@ impl Run<'_> {
         }
         let text = error.display_with(&self.runner.options.setting_name).to_string();
         // The repeats of a row have the same error.
-        if key.repeat.is_none() || self.told.insert(text.clone()) {
+        if key.repeat.is_none() || self.told.insert(FixedState::with_seed(0).hash_one(&text)) {
             let _ = (self.watch)(RunEvent::Refused(&error))?;
         }
         self.answers.refuse(place, json(&Failed::new(key, turn, text))?)?;

@@ -87,14 +87,15 @@ struct Choice<'a> {
     stop_reason: Option<StopReason>,
     /// SGLang's.
     matched_stop: Option<StopReason>,
-    /// Where LiteLLM puts the keys of the server that it asks.
-    #[serde(default)]
-    provider_specific_fields: Option<ProviderFields>,
+    /// Where LiteLLM puts the keys of the server that it asks, whichever that is.
+    #[serde(borrow)]
+    provider_specific_fields: Option<&'a RawValue>,
 }
 
+/// vLLM's keys, by which an answer is trimmed.
 #[derive(Deserialize)]
 struct ProviderFields {
-    token_ids: Option<Vec<TokenId>>,
+    token_ids: Vec<TokenId>,
     stop_reason: Option<StopReason>,
 }
 
@@ -154,15 +155,15 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
         let text = choice.text.or(of_message);
         let nvext = if is_only { nvext.clone() } else { NvExt::default() };
         let stop_is_optional = choice.output_ids.is_some();
+        let of_provider = choice.provider_specific_fields.and_then(|fields| serde_json::from_str(fields.get()).ok());
         let (of_provider, stop_of_provider) =
-            choice.provider_specific_fields.map(|fields| (fields.token_ids, fields.stop_reason)).unwrap_or_default();
+            of_provider.map(|ProviderFields { token_ids, stop_reason }| (token_ids, stop_reason)).unzip();
         let token_ids = choice.token_ids.or(choice.output_ids).or(nvext.completion_token_ids).or(of_provider);
         // TensorRT-LLM sends an empty text with ids.
         let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
         Ok(EngineAnswer {
             id: id.clone(),
-            choice: if is_only { choice.index.filter(|index| *index > 0) } else { Some(choice.index.unwrap_or(i)) }
-                .or(answer.choice),
+            choice: (!is_only).then_some(choice.index.unwrap_or(i)).or(answer.choice),
             prompt_logprobs: all(choice.prompt_logprobs)
                 .or_else(|| if is_only { prompt_logprobs.take() } else { prompt_logprobs.clone() }),
             token_ids,
@@ -171,7 +172,11 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
             message: message.map(Cow::Owned),
             finish_reason: choice.finish_reason,
             error: choice.error,
-            stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason).or(stop_of_provider),
+            stop_reason: choice
+                .stop_reason
+                .or(choice.matched_stop)
+                .or(nvext.stop_reason)
+                .or(stop_of_provider.flatten()),
             stop_is_optional,
             ..answer.clone()
         })
@@ -181,16 +186,16 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
 
 /// The same of a file, in which a part of a streamed answer is an error.
 fn read_whole<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let answers = read(object);
+    let answers = read(object)?;
+    if answers.is_empty() || answers.iter().any(|answer| answer.finish_reason.is_none()) {
+        check_whole(object)?;
+    }
     let says_nothing = |answer: &EngineAnswer<'_>| {
         answer.token_ids.is_none() && answer.text.is_none() && answer.message.is_none() && answer.error.is_none()
     };
-    if let Some(i) = answers.iter().flatten().position(says_nothing) {
-        return Err(nothing()).at(format_args!("choices[{i}]"));
-    }
-    match &answers {
-        Ok(all) if all.iter().all(|answer| answer.finish_reason.is_some()) => answers,
-        _ => check_whole(object).and(answers),
+    match answers.iter().position(says_nothing) {
+        Some(i) => Err(nothing()).at(format_args!("choices[{i}]")),
+        None => Ok(answers),
     }
 }
 

@@ -120,8 +120,7 @@ impl Protocol {
             return Ok(StreamEvent { answer, usage: Usage::default(), extent: Extent::Piece });
         }
         let usage = (self.usage)(&object)?;
-        // Only one answer was asked for.
-        let mut answer = (self.read)(&object)?.into_iter().find(|answer| answer.choice.unwrap_or_default() == 0);
+        let mut answer = (self.read)(&object)?.into_iter().next();
         if let Some(answer) = &mut answer {
             // Some servers send an empty reason until the answer ends.
             answer.finish_reason.take_if(|reason| reason.is_empty());

@@ -29,7 +29,8 @@ pub(crate) struct RequestArgs {
 
     /// Seed for sampling
     ///
-    /// In-process runs use this seed (default 0) and the line number. A server uses its own seed unless you set one.
+    /// In-process runs use this seed (default 0) and the line number. A server uses its own seed unless you set one. Each repeat
+    /// of a row then adds its number to it.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
 

@@ -7,7 +7,7 @@ use crate::dataset::dataset_error;
 use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
 use crate::dataset::template::Layout;
-use crate::error::{Place, Result, Setting, Warning, way_out};
+use crate::error::{Place, Result, Warning};
 
 /// A dataset: which rows are used, and how they become prompts.
 ///
@@ -74,8 +74,7 @@ impl Dataset {
         }
         if !self.inferencer.unread_keys.is_empty() {
             let keys = self.inferencer.unread_keys.join(", ");
-            let note = Warning::new("unread-keys", "ignored, though they would affect answers")
-                .with_way_out(way_out!["give each under the engine's own name with ", Setting::PARAM]);
+            let note = Warning::new("unread-keys", "not passed on to engines, whose answers may depend on them");
             notes.push(note.at(keys).at(format_args!("{}.inferencer", self.key_path)));
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_explicit {

@@ -66,7 +66,7 @@ struct GenerationKwargs {
     #[serde(flatten)]
     params: SamplingParams,
     #[serde(flatten)]
-    others: BTreeMap<String, IgnoredAny>,
+    others: BTreeMap<String, Option<IgnoredAny>>,
 }
 
 impl InferencerFile {
@@ -75,11 +75,12 @@ impl InferencerFile {
         self.sc_size.as_ref().filter(|_| self.class.name.bare() == "SCInferencer")
     }
 
-    /// The keys that would affect answers, and that no request states.
+    /// The keys on which answers may depend, and which are not passed on.
     fn unread_keys(&self) -> Vec<String> {
         let own = self.min_out_len.iter().map(|_| "min_out_len".to_owned());
-        let others = self.generation_kwargs.iter().flat_map(|kwargs| kwargs.others.keys());
-        own.chain(others.map(|key| format!("generation_kwargs.{key}"))).collect()
+        let others = self.generation_kwargs.iter().flat_map(|kwargs| &kwargs.others);
+        let others = others.filter(|(key, value)| value.is_some() && *key != "use_cache");
+        own.chain(others.map(|(key, _)| format!("generation_kwargs.{key}"))).collect()
     }
 
     /// The inferencer. If it has no limit of its own, it gets this one.

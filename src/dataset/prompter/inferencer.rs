@@ -29,7 +29,7 @@ pub struct Inferencer {
     pub max_out_len: Option<u64>,
     /// How answers are sampled.
     pub sampling_params: SamplingParams,
-    /// Keys that would affect answers, and that no request states.
+    /// Keys on which answers may depend, and which are not passed on to engines.
     pub unread_keys: Vec<String>,
 }
 
