@@ -186,10 +186,11 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
 
 /// The same of a file, in which a part of a streamed answer is an error.
 fn read_whole<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let answers = read(object)?;
-    if answers.is_empty() || answers.iter().any(|answer| answer.finish_reason.is_none()) {
+    let answers = read(object);
+    if !matches!(&answers, Ok(all) if all.iter().all(|answer| answer.finish_reason.is_some())) {
         check_whole(object)?;
     }
+    let answers = answers?;
     let says_nothing = |answer: &EngineAnswer<'_>| {
         answer.token_ids.is_none() && answer.text.is_none() && answer.message.is_none() && answer.error.is_none()
     };
