@@ -8,7 +8,7 @@ macro_rules! built_in {
     };
 }
 
-const MODELS: [(&str, &str); 61] = built_in! {
+const MODELS: [(&str, &str); 67] = built_in! {
     "alpaca"
     "baichuan2-chat"
     "chatglm3"
@@ -35,12 +35,15 @@ const MODELS: [(&str, &str); 61] = built_in! {
     "internlm2-chat"
     "internlm3"
     "kimi-k2-thinking"
+    "lfm2"
     "llama-2-chat"
     "llama-3"
     "llama-3.1"
     "llama-4"
     "minicpm"
     "minimax-m2"
+    "minimax-m2.5"
+    "minimax-m2.7"
     "mistral-instruct-tekken"
     "mistral-instruct-v1"
     "mistral-instruct-v3"
@@ -64,7 +67,10 @@ const MODELS: [(&str, &str); 61] = built_in! {
     "qwen3-no-think"
     "qwen3-thinking"
     "qwen3-vl"
+    "qwen3-vl-thinking"
+    "qwen3.5"
     "qwq"
+    "seed-oss"
     "vicuna"
     "yi-1.5-chat"
     "yi-chat"
@@ -179,8 +185,11 @@ mod tests {
                 Qwen/Qwen3-Next-80B-A3B-Instruct"),
             ("qwen3-thinking", "Qwen/Qwen3-30B-A3B-Thinking-2507 Qwen/Qwen3-Next-80B-A3B-Thinking"),
             ("qwen3-vl", "Qwen/Qwen3-VL-8B-Instruct Qwen/Qwen3-VL-235B-A22B-Instruct-FP8"),
+            ("qwen3-vl-thinking", "Qwen/Qwen3-VL-8B-Thinking Qwen/Qwen3-VL-235B-A22B-Thinking-FP8"),
+            ("qwen3.5", "Qwen/Qwen3.5-4B Qwen/Qwen3.5-27B-FP8 Qwen/Qwen3.5-397B-A17B Qwen/Qwen3.6-35B-A3B-FP8"),
+            ("", "Qwen/Qwen3.5-0.8B Qwen/Qwen3.5-2B Qwen/Qwen3.5-4B-Base Qwen/Qwen3.5-35B-A3B-Base Qwen/Qwen3.8-27B"),
             ("", "Qwen/Qwen3-8B-Base Qwen/Qwen3-30B-A3B-Base Qwen/Qwen3-Embedding-8B Qwen/Qwen3-Reranker-0.6B \
-                Qwen/Qwen3-VL-8B-Thinking Qwen/Qwen3-VL-Embedding-2B Qwen/Qwen3-Omni-30B-A3B-Instruct Qwen/Qwen3Guard-Gen-8B \
+                Qwen/Qwen3-VL-Embedding-2B Qwen/Qwen3-Omni-30B-A3B-Instruct Qwen/Qwen3Guard-Gen-8B \
                 Qwen/Qwen3-8B-GGUF Qwen/Qwen3-ASR-1.7B \
                 Qwen/Qwen3-TTS-12Hz-1.7B-Base Qwen/Qwen3-4B-SafeRL"),
             ("qwen2.5", "Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-0.5B-Instruct Qwen/Qwen2.5-Coder-32B-Instruct"),
@@ -242,6 +251,12 @@ mod tests {
             ("", "lmsys/vicuna-7b-delta-v1.1 lmsys/vicuna-7b-delta-v0 01-ai/Yi-6B 01-ai/Yi-Coder-9B-Chat 01-ai/Yi-VL-6B"),
             ("moss", "fnlp/moss-moon-003-sft fnlp/moss-moon-003-sft-int4"),
             ("zephyr", "HuggingFaceH4/zephyr-7b-beta"),
+            ("minimax-m2", "MiniMaxAI/MiniMax-M2"),
+            ("minimax-m2.5", "MiniMaxAI/MiniMax-M2.5"),
+            ("minimax-m2.7", "MiniMaxAI/MiniMax-M2.7"),
+            ("seed-oss", "ByteDance-Seed/Seed-OSS-36B-Instruct"),
+            ("lfm2", "LiquidAI/LFM2-1.2B LiquidAI/LFM2-8B-A1B"),
+            ("", "MiniMaxAI/MiniMax-M2.1 ByteDance-Seed/Seed-OSS-36B-Base LiquidAI/LFM2-VL-1.6B LiquidAI/LFM2.5-1.2B-Instruct"),
             ("falcon-chat", "tiiuae/falcon-180B-chat"),
             ("", "fnlp/moss-moon-003-sft-plugin fnlp/moss-moon-003-base HuggingFaceH4/zephyr-7b-gemma-v0.1 \
                 tiiuae/falcon-mamba-7b-instruct tiiuae/Falcon3-7B-Instruct tiiuae/falcon-180B"),

@@ -15,7 +15,7 @@ use tokenizers_classic as classic;
 pub(crate) const ORDINARY: &str = "\u{E000}ordinary\u{E001}";
 
 /// Which of the real tokenizers a model's ids are stated for.
-pub(crate) const REAL: [(&str, &str); 18] = [
+pub(crate) const REAL: [(&str, &str); 19] = [
     ("alpaca", "llama2"),
     ("chatml", "qwen3"),
     ("gemma-2", "gemma2"),
@@ -32,6 +32,7 @@ pub(crate) const REAL: [(&str, &str); 18] = [
     ("qwen3-no-think", "qwen3"),
     ("qwen3-thinking", "qwen3"),
     ("qwen3-vl", "qwen3"),
+    ("qwen3-vl-thinking", "qwen3"),
     ("vicuna", "llama2"),
     ("zephyr", "llama2"),
 ];
