@@ -1,6 +1,7 @@
 //! What of a model was the same as a repository's chat template.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// A comparison of a model with a chat template, on the conversations of [`crate::import::generated`].
 ///
@@ -26,4 +27,7 @@ pub struct Verification {
     /// Only conversations with a system message were the same (true), or only those without one (false).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<bool>,
+    /// The variables with which the chat template was rendered, such as `enable_thinking`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub kwargs: Map<String, Value>,
 }

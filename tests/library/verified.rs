@@ -70,7 +70,8 @@ fn models_are_the_same_as_chat_templates() {
 fn found(model: &Model, claim: &Verification, repository: &Path, tokenizer: &Arc<Tokenizer>) -> [Vec<String>; 2] {
     let name = repository.to_str().expect("it is UTF-8");
     let template = ChatTemplate::of_tokenizer(name);
-    let template = template.unwrap_or_else(|error| panic!("{error}")).expect("it has a chat template");
+    let mut template = template.unwrap_or_else(|error| panic!("{error}")).expect("it has a chat template");
+    template.kwargs.clone_from(&claim.kwargs);
     let literals = template.literals();
     let theirs = Model::from(template);
     [Mode::Generate, Mode::Score].map(|mode| {
