@@ -8,7 +8,9 @@ use metatok::conversation::MediaKind;
 use metatok::dialect::ConversationTemplate;
 use metatok::template::{Affix, AffixItem};
 use metatok::tokenizer::TokenizerFiles;
-use metatok::{AddSpecialTokens, BuilderOptions, Mode, Model, PromptBuilder, TokenId, Tokenizer};
+use metatok::{
+    AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, TokenId, Tokenizer,
+};
 use serde_json::json;
 
 use crate::harness::{Tests, tests};
@@ -22,7 +24,9 @@ pub(crate) fn tests() -> Tests {
         a_claimed_repository_is_the_tokenizer,
         models_and_templates_survive_json,
         stated_texts,
-        stated_ids
+        stated_ids,
+        own_thoughts,
+        a_system_message_of_ones_own
     ]
 }
 
@@ -80,6 +84,45 @@ fn stated_ids() {
         let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
         check_ids(&model, &tokenizer);
     }
+}
+
+/// Earlier answers lose their thoughts; the last one has its own, once.
+fn own_thoughts() {
+    let thinks = |answer: &str| format!("<think>\nHm.\n</think>\n\n{answer}");
+    let messages =
+        [("user", "a".to_owned()), ("assistant", thinks("b")), ("user", "c".to_owned()), ("assistant", thinks("d"))];
+    let table = [
+        ("exaone-4", "[|assistant|]\n<think>\n\n</think>\n\nb[", "[|assistant|]\n<think>\nHm.\n</think>\n\nd["),
+        ("glm-4.5", "<|assistant|>\n<think></think>\nb<", "<|assistant|>\n<think>Hm.</think>\nd"),
+        ("nemotron-3-nano", "assistant\n<think></think>b<", "assistant\n<think>Hm.</think>d<"),
+        ("qwen3-vl-thinking", "assistant\nb<", "assistant\n<think>\nHm.\n</think>\n\nd<"),
+        ("qwen3.5", "assistant\nb<", "assistant\n<think>\nHm.\n</think>\n\nd<"),
+    ];
+    for (name, earlier, last) in table {
+        let text = scored(name, &messages);
+        assert!(text.contains(earlier) && text.contains(last), "{name}: {text}");
+        assert_eq!(text.matches("Hm.").count(), 1, "{name}: {text}");
+    }
+}
+
+fn a_system_message_of_ones_own() {
+    let messages =
+        |system: &str| [("system", system.to_owned()), ("user", "a".to_owned()), ("assistant", "b".to_owned())];
+    assert_eq!(scored("moss", &messages("Be brief.")), "Be brief.\n<|Human|>: a<eoh>\n<|MOSS|>: b<eom>\n");
+    let lfm2 = "<|startoftext|><|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n";
+    assert_eq!(scored("lfm2", &messages("")), lfm2);
+}
+
+/// The text to score of a built-in model, with a tokenizer of bytes.
+fn scored(name: &str, messages: &[(&str, String)]) -> String {
+    let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
+    let tokenizer = Tokenizer::new(&stand_in(&model)).unwrap_or_else(|error| panic!("{error}"));
+    let special_tokens = Some(AddSpecialTokens::Never);
+    let options = BuilderOptions { mode: Mode::Score, text: true, special_tokens, ..BuilderOptions::default() };
+    let builder = PromptBuilder::new(&model, Arc::new(tokenizer), &options).unwrap_or_else(|error| panic!("{error}"));
+    let messages = messages.iter().map(|(role, content)| ChatMessage::new(*role, content.clone())).collect();
+    let prompt = builder.build(&Conversation::Messages(messages)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    prompt.text.unwrap_or_default()
 }
 
 /// Builds the example both ways, and compares the ids with those that the file states.
