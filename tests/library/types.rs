@@ -60,7 +60,7 @@ fn types_are_shared_or_sent_and_printed() {
         OutputFiles, RecordPlace<'static>, PromptRecord, PromptSpool, Sink, Holds, CsvOptions, Quotes, RawRecord<'static>, DatasetOptions, NamedDataset, PreparedDataset, ChosenPrompt, PromptChoice<'static>, ResumeOptions, AnsweredBy<'static>, RunAnswers, RunOptions, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Protocol, Reported, Served, StopReason, TrimOptions, TrimTotals, TrimmedBatch, TrimmedAnswer<'static>,
         AnswerComparer, AnswerSet, CompareTotals, Comparison<'static>, DifferingAnswer, FirstDifference,
         Accepts, Dynamo, FormOptions, Lmdeploy, OpenAi, OutputForm, RequestOptions, Triton, TrtLlm, VllmGenerate, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
-        QaTemplate, NormalizeBy, Score, AnswersSeen, ScoredAnswer, Scorer, Tally, Which,
+        QaTemplate, NormalizeBy, Score, AnswersSeen, ScoredAnswer, Scorer, Tally, Votes, Which,
         Cause, Diff, PromptDifference, Chat, ContentKind, Imported, PromptTally, Verified, ChatTemplate, ChatTemplateRenderer, Verification,
         Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,
         AddedToken, Affix, AffixItem, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
