@@ -21,7 +21,7 @@ pub struct RoleTemplate {
     #[serde(default, skip_serializing_if = "Affix::is_empty")]
     pub begin: Affix,
     /// The role's content if a conversation has none for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// Written after the role's content.
     #[serde(default, skip_serializing_if = "Affix::is_empty")]
@@ -104,6 +104,11 @@ pub enum MergeAt {
     Next,
     /// The last one of the role.
     Last,
+}
+
+/// A text that may be left out, but not null: the reference fails on that as soon as the role speaks.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 impl Trim {
