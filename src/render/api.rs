@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::conversation::{ChatMessage, Conversation, Item, Mode, opencompass_role};
+use crate::conversation::{ChatMessage, Content, Conversation, Item, Mode, opencompass_role};
 use crate::error::{ErrorKind, Result};
 use crate::render::api_prompt::{ApiPrompt, ApiTurn};
 use crate::render::api_roles::{ApiRoles, turn_of};
@@ -110,6 +110,7 @@ impl ApiTemplate {
 
     /// The same messages, but adjacent ones of one role are merged, and empty turns are left out, as OpenCompass's chat
     /// wrappers do. A system message of the conversation stays even if it is empty: without it, servers insert their own.
+    /// Beside another system message it adds nothing.
     ///
     /// # Errors
     /// The same as for [`Self::prompt`].
@@ -118,7 +119,15 @@ impl ApiTemplate {
             return Ok(self.prompt(conversation, mode)?.own_messages(true, |_| false));
         };
         let Turned { turns, empty_systems } = roles.turns(items, mode)?;
-        Ok(ApiPrompt::Turns(turns).own_messages(true, |turn| empty_systems.contains(&turn)))
+        let mut messages = ApiPrompt::Turns(turns).own_messages(false, |turn| empty_systems.contains(&turn));
+        messages.dedup_by(|next, message| {
+            let is_same = next.role == message.role;
+            if is_same {
+                join(&mut message.content, std::mem::replace(&mut next.content, "".into()));
+            }
+            is_same
+        });
+        Ok(messages)
     }
 
     /// The role of this name.
@@ -165,6 +174,15 @@ impl ApiTemplate {
     }
 }
 
+/// Adds what the same role says next. A message that stays though it is empty adds nothing to another, not even a line.
+fn join(content: &mut Content, next: Content) {
+    if content.is_empty() {
+        *content = next;
+    } else if !next.is_empty() {
+        content.append("\n", next);
+    }
+}
+
 /// Puts the template's messages before the conversation's, each before the next one of its role; if there is none, in
 /// the template's order.
 fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
@@ -195,7 +213,6 @@ fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::Content;
     use crate::error::Error;
 
     #[test]
@@ -241,6 +258,24 @@ mod tests {
             let conversation: Conversation = serde_json::from_str(&items).expect("a prompt list");
             let messages = template.messages(&conversation, Mode::Generate)?;
             assert_eq!(messages.iter().map(|message| &*message.role).collect::<Vec<_>>(), roles);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_empty_system_message_adds_no_line_to_another() -> Result<()> {
+        for (said, system) in [(["s", "", ""], "s"), (["", "", "s"], "s"), (["", "", ""], ""), (["a", "", "b"], "a\nb")]
+        {
+            let [first, between, second] = said;
+            let items = format!(
+                r#"[{{"section": "begin", "pos": "begin"}}, {{"role": "SYSTEM", "prompt": "{first}"}},
+                {{"role": "HUMAN", "prompt": "{between}"}}, {{"role": "SYSTEM", "prompt": "{second}"}},
+                {{"section": "begin", "pos": "end"}}, {{"section": "round", "pos": "begin"}},
+                {{"role": "HUMAN", "prompt": "x"}}, {{"section": "round", "pos": "end"}}]"#
+            );
+            let conversation: Conversation = serde_json::from_str(&items).expect("a prompt list");
+            let messages = ApiTemplate::openai().messages(&conversation, Mode::Generate)?;
+            assert_eq!(messages, [ChatMessage::new("system", system), ChatMessage::new("user", "x")]);
         }
         Ok(())
     }
