@@ -27,6 +27,7 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
         Value::Object(keys) if keys.keys().any(|key| is_or_means_a_key(key)) => {
             Some(template(&File::Bare(text), &keys))
         }
+        Value::Array(items) if items.is_empty() => Some(Ok(Model::default())),
         Value::Array(items) => Some(check_no_tuple(&items).and_then(|()| list(&File::Bare(text)))),
         _ => None,
     }
