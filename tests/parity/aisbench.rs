@@ -152,6 +152,9 @@ fn same_error(replayer: &Replayer, case: &Value, expected: &Value, error: &metat
     }
     let mut job = job(case);
     job["refused"] = true.into();
+    job["rows"] = case["test"].clone();
+    let prompts = expected["rows"].as_array().into_iter().flatten().map(|row| &row["prompt"]);
+    job["prompt"] = prompts.filter(|prompt| prompt.is_array()).map(|prompt| json!({ "$pl": prompt })).collect();
     match replayer.excepted(&job, &as_python(expected)) {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(format!("{error}, recorded {expected}")),
@@ -209,8 +212,8 @@ impl Pipeline<'_> {
         let messages = expected["requests"][0]["body"].get("messages").filter(|_| is_own);
         if let (Ok(prompt), Some(messages)) = (&prompt, messages) {
             let sent = self::messages(&self.case["model"]["meta_template"], prompt);
-            if !same(&sent, messages) {
-                return self.differs(sent, &expected["prompt"], messages);
+            if !same(&sent, &without_extra(messages)) {
+                return self.differs(sent, &expected["prompt"], &without_extra(messages));
             }
         }
         self.compare(prompt, &expected["prompt"], expected.get("parsed"), error, "gen")
@@ -242,7 +245,7 @@ impl Pipeline<'_> {
             (None, Some("meta" | "prompt"), Err(_)) | (None, None, _) => Outcome::Passed,
             (None, Some(_), _) => self.differs(found, recorded, &json!({ "error": error })),
             (Some(parsed), ..) if same(&found, &without_extra(parsed)) => Outcome::Passed,
-            (Some(parsed), ..) => self.differs(found, recorded, parsed),
+            (Some(parsed), ..) => self.differs(found, recorded, &without_extra(parsed)),
         }
     }
 
@@ -254,6 +257,7 @@ impl Pipeline<'_> {
         }
         job["prompt"] = if prompt.is_array() { json!({ "$pl": prompt }) } else { prompt.clone() };
         job["refused"] = found.is_err().into();
+        job["found"] = json!(found.as_ref().ok());
         job["rows"] = json!([self.case["test"][self.index]]);
         let example = |id: &i64| self.case["train"].get(usize::try_from(*id).ok()?).cloned();
         job["examples"] = self.ids.iter().filter_map(example).collect();
@@ -284,14 +288,16 @@ fn as_python(recorded: &Value) -> Value {
 }
 
 /// Turns are recorded with every key of the meta template's own turn.
-fn without_extra(recorded: &Value) -> Value {
-    let mut recorded = recorded.clone();
-    for item in recorded.as_array_mut().into_iter().flatten() {
-        if let Some(item) = item.as_object_mut() {
-            item.remove("api_role");
+pub(crate) fn without_extra(recorded: &Value) -> Value {
+    match recorded {
+        Value::Array(items) => items.iter().map(without_extra).collect(),
+        Value::Object(turn) => {
+            let mut turn = turn.clone();
+            turn.remove("api_role");
+            turn.into()
         }
+        other => other.clone(),
     }
-    recorded
 }
 
 /// Filling is what a string template does with a row.
@@ -326,7 +332,7 @@ fn template(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
         return Outcome::Passed;
     }
     let job = json!({ "prompt_template": case["template"], "args": case["args"], "method": case["method"],
-        "rows": [case["args"]["entry"]] });
+        "rows": [case["args"]["entry"]], "refused": found.is_err(), "found": found.as_ref().ok() });
     match replayer.excepted(&job, &as_python(recorded)) {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(show(&found, recorded)),
@@ -367,7 +373,7 @@ fn without_examples(case: &Value, py: &Py, config: &Py) -> metatok::Result<Value
 fn unwrapped(prompt: &Value) -> Value {
     match (prompt.get("$plist"), prompt.get("$tuple"), prompt) {
         (Some(list), ..) => json!({ "$pl": list }),
-        (_, Some(batch), _) => batch.clone(),
+        (_, Some(batch), _) => unwrapped(batch),
         (_, _, Value::Array(batch)) => batch.iter().map(unwrapped).collect(),
         _ => prompt.clone(),
     }
@@ -382,7 +388,8 @@ fn parse(replayer: &Replayer, case: &Value) -> Outcome {
     if same(&found, &without_extra(recorded)) {
         return Outcome::Passed;
     }
-    let job = json!({ "meta": meta, "prompt": prompt, "parser": case["parser"], "refused": found.is_err() });
+    let job = json!({ "meta": meta, "prompt": prompt, "parser": case["parser"], "refused": found.is_err(),
+        "found": found.as_ref().ok() });
     match replayer.excepted(&job, &as_python(recorded)) {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(format!("{} {meta} {prompt}: {}", case["parser"], show(&found, recorded))),
@@ -391,6 +398,8 @@ fn parse(replayer: &Replayer, case: &Value) -> Outcome {
 
 fn parsed(replayer: &Replayer, is_text: bool, meta: &Value, prompt: &Value, mode: &str) -> metatok::Result<Value> {
     if let Some(batch) = prompt.as_array() {
+        // The template is made once, also for a batch of nothing.
+        parsed(replayer, is_text, meta, &json!(""), mode)?;
         return batch.iter().map(|prompt| parsed(replayer, is_text, meta, prompt, mode)).collect();
     }
     if is_text {

@@ -10,15 +10,28 @@ use crate::{Outcome, Replayer, chat, conversation, show};
 /// What OpenCompass's parser for API models makes of a prompt.
 pub(crate) fn parsed(meta: &Value, prompt: &Value, mode: &str) -> metatok::Result<Value> {
     let mode: Mode = mode.parse()?;
-    if let Some(batch) = prompt.as_array().filter(|items| !items.iter().all(|item| item.get("content").is_some())) {
+    if let Some(batch) = prompt.as_array().filter(|items| !are_messages(items)) {
         return batch.iter().map(|prompt| parsed(meta, prompt, &mode.to_string())).collect();
     }
     let conversation = conversation(prompt)?;
     Ok(recorded(&template(meta)?.prompt(&conversation, mode)?))
 }
 
+/// Whether a list is of OpenAI-style messages, and no batch.
+pub(crate) fn are_messages(items: &[Value]) -> bool {
+    items.iter().all(|item| item.get("content").is_some())
+}
+
+/// Whether there is no meta template, as Python takes it: everything that is empty is none.
 pub(crate) fn is_none(meta: &Value) -> bool {
-    meta.is_null() || meta.as_object().is_some_and(serde_json::Map::is_empty)
+    match meta {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(keys) => keys.is_empty(),
+        Value::Bool(true) => false,
+    }
 }
 
 pub(crate) fn template(meta: &Value) -> metatok::Result<ApiTemplate> {
@@ -37,6 +50,9 @@ pub(crate) fn recorded(prompt: &ApiPrompt) -> Value {
 
 /// The meta template's own turn is recorded with its `api_role` too.
 pub(crate) fn without_api_role(recorded: &Value) -> Value {
+    if let Some(batch) = recorded.as_array() {
+        return batch.iter().map(without_api_role).collect();
+    }
     let mut recorded = recorded.clone();
     for item in recorded.get_mut("$pl").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(item) = item.as_object_mut() {

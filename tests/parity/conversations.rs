@@ -100,7 +100,8 @@ fn prompt(replayer: &Replayer, case: &Value) -> Outcome {
         return Outcome::Passed;
     }
     let mut job = json!({ "messages": case["messages"], "refused": found.is_err(),
-        "roles": case["conv"]["roles"], "system_template": case["conv"]["system_template"] });
+        "roles": case["conv"]["roles"], "offset": case["conv"]["offset"],
+        "system_template": case["conv"]["system_template"] });
     if let Ok(template) = template(replayer, case) {
         (job["sep_style"], job["sep"]) = (json!(template.sep_style), json!(template.sep));
         job["roles"] = json!(template.roles);

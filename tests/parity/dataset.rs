@@ -66,7 +66,7 @@ pub(crate) fn matches(found: &metatok::Result<Value>, expected: &Value) -> bool 
     }
 }
 
-fn is_same(found: &Value, expected: &Value) -> bool {
+pub(crate) fn is_same(found: &Value, expected: &Value) -> bool {
     match (found, expected) {
         (Value::String(text), Value::Object(object)) => {
             object.get("$sha256").is_some_and(|hash| hex(&Sha256::digest(text.as_bytes())) == *hash)
@@ -76,8 +76,12 @@ fn is_same(found: &Value, expected: &Value) -> bool {
                 && found.iter().zip(expected).all(|(found, expected)| is_same(found, expected))
         }
         (Value::Object(found), Value::Object(expected)) => {
-            let has = |(key, expected): (&String, &Value)| found.get(key).is_some_and(|found| is_same(found, expected));
-            found.len() == expected.len() && expected.iter().all(has)
+            let has = |(key, expected): &(&String, &Value)| {
+                // A fallback role that is null is none.
+                let is_none = *key == "fallback_role" && expected.is_null();
+                found.get(*key).map_or(is_none, |found| is_same(found, expected))
+            };
+            found.keys().all(|key| expected.contains_key(key)) && expected.iter().all(|pair| has(&pair))
         }
         _ => found == expected,
     }

@@ -131,8 +131,9 @@ impl Replayed<'_> {
     fn excepted(&self, prompts: &[&Input], recorded: &Value) -> Option<String> {
         prompts.iter().find_map(|prompt| {
             let mut job = self.case["job"].clone();
-            let prompt = prompt.template.as_ref().unwrap_or(&prompt.prompt.conversation);
-            job["prompt"] = with_end(&recorded_prompt(prompt), "end");
+            let conversation = prompt.template.as_ref().unwrap_or(&prompt.prompt.conversation);
+            job["prompt"] = with_end(&recorded_prompt(conversation), "end");
+            job["refused"] = prompt.input.is_err().into();
             self.replayer.excepted(&job, recorded)
         })
     }
@@ -279,7 +280,8 @@ impl Replayed<'_> {
     fn is_api(&self) -> bool {
         let meta = &self.case["job"]["meta"];
         let roles = meta["round"].as_array().into_iter().flatten();
-        let is_api = meta.is_array() || roles.into_iter().any(|role| role.get("api_role").is_some());
+        let is_api = meta.as_array().is_some_and(|messages| !messages.is_empty())
+            || roles.into_iter().any(|role| role.get("api_role").is_some());
         self.case["job"]["parser"].as_str().map_or(is_api, |parser| parser == "api")
     }
 

@@ -236,10 +236,12 @@ impl Replayer {
 
     /// What OpenCompass's parser for API models gives: without a template, what the other one does.
     fn api(&self, meta: &Value, prompt: &Value, mode: &str) -> metatok::Result<Value> {
-        if api::is_none(meta) && !prompt.is_array() {
-            return self.parsed(&serde_json::json!({ "meta": meta }), prompt, mode);
+        match prompt.as_array() {
+            _ if !api::is_none(meta) => api::parsed(meta, prompt, mode),
+            None => self.parsed(&serde_json::json!({ "meta": meta }), prompt, mode),
+            Some(messages) if api::are_messages(messages) => api::parsed(meta, prompt, mode),
+            Some(batch) => batch.iter().map(|prompt| self.api(meta, prompt, mode)).collect(),
         }
-        api::parsed(meta, prompt, mode)
     }
 
     /// The rule by which a job may give something else than what is recorded.
@@ -256,7 +258,12 @@ impl Replayer {
 
     /// The text that OpenCompass's parser for language models makes of a prompt.
     fn parse(&self, case: &Value) -> Outcome {
-        let job = &case["job"];
+        let mut job = case["job"].clone();
+        // A tuple is a batch, as a list is.
+        if let Some(batch) = job["prompt"].get_mut("$tuple").map(Value::take) {
+            job["prompt"] = batch;
+        }
+        let job = &job;
         let mut excepted = None;
         for (key, expected) in case["expect"].as_object().into_iter().flatten() {
             let (found, expected) = match key.split_once(':') {
@@ -307,7 +314,7 @@ fn without_eos(meta: &Value) -> Value {
 }
 
 fn model(meta: &Value) -> metatok::Result<Model> {
-    if meta.is_null() || meta.as_object().is_some_and(serde_json::Map::is_empty) {
+    if api::is_none(meta) {
         return Ok(Model::default());
     }
     let template: MetaTemplate =

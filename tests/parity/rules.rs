@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::api::is_none;
+
 /// When a case may differ: every condition that the rule gives must hold for what the case holds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,8 +36,11 @@ pub(crate) struct Rule {
     no_sep_in: Option<Vec<String>>,
     /// Something in the template of the system message is so.
     system_template: Option<SystemTemplateCondition>,
-    /// The conversation template has so many roles.
+    /// The conversation template has at most so many roles.
     roles: Option<usize>,
+    /// The conversation template's offset is below nothing.
+    #[serde(default)]
+    negative_offset: bool,
     /// UltraFeedback's script is this one, and the model's name has this in it.
     script: Option<(String, String)>,
     /// This is so in a case about where output ends.
@@ -51,6 +56,10 @@ enum RecordedCondition {
     Text,
     /// An empty list, or a list of them.
     EmptyList,
+    /// What was found, with an empty list for an empty text.
+    EmptyListForText,
+    /// What was found, with unfilled fields in content parts.
+    UnfilledParts,
     /// A prompt list that opens with a string, or with a list of them.
     ListOpensWithText,
     /// A prompt list in which a turn's prompt is a list.
@@ -124,6 +133,16 @@ enum TemplateCondition {
     HasUnknownKey,
     /// A message of it has no role.
     HasNoRole,
+    /// A key of a message of it is of another type than it can be, or stands in a marker.
+    WrongType,
+    /// A message of it has a prompt that is null.
+    PromptIsNull,
+    /// A message of a dialogue has content parts. Those of a multimodal template are patterns.
+    PartsInDialogue,
+    /// Content parts in a dialogue are no list, or a column that they name is a list or null.
+    OddPartsInDialogue,
+    /// How often SCInferencer asks is null.
+    SampleSizeIsNull,
 }
 
 #[derive(Deserialize)]
@@ -133,8 +152,16 @@ enum MetaCondition {
     AffixIsList,
     /// `begin` is a dict, as API models have it.
     BeginIsDict,
-    /// A `begin` or `end` is null.
-    AffixIsNull,
+    /// A role, or a `begin`, `prompt` or `end`, is null or of another type than it can be.
+    WrongType,
+    /// A role's `api_role` is none of HUMAN, BOT and SYSTEM.
+    OtherApiRole,
+    /// It is a list of messages, and one of them is of another role than system, user and assistant.
+    MessageOfOtherRole,
+    /// It is a list, and an item of it has no role or no content.
+    MessagesLackKeys,
+    /// It is a list of messages, and a content there or in the prompt is a list of parts.
+    MessagesHaveParts,
     /// `begin` is a string, or a list.
     BeginIsText,
     /// There is none.
@@ -190,9 +217,13 @@ enum PromptCondition {
     SectionInRound,
     /// A chat names a role as the template does, not as OpenAI-style messages.
     ChatNamesRole,
-    /// OpenAI-style messages of which there are none.
+    /// OpenAI-style messages of which there are none, alone or in a batch.
     NoMessages,
-    /// A prompt list, or a batch of them, in which nobody says anything.
+    /// A key of a message in a prompt list is of another type than it can be, or stands in a marker.
+    WrongType,
+    /// An OpenAI-style message has no content, or keys of a prompt list.
+    OddMessages,
+    /// A prompt list, or one in a batch, in which nobody says anything.
     NothingSaid,
     /// A message of a prompt list has no role.
     HasNoRole,
@@ -213,7 +244,7 @@ enum MessageCondition {
     PairWithoutImages,
     /// A pair of text and images has no text.
     PairWithoutText,
-    /// It has the label "user" or "assistant", which is none of the template's.
+    /// It has the label "user" or "assistant", which is not the template's for that role.
     LabelNamesRole,
 }
 
@@ -277,6 +308,12 @@ impl Rule {
             Some(RecordedCondition::EmptyList) => expected
                 .as_array()
                 .is_some_and(|items| items.iter().all(|item| item.as_array().is_some_and(Vec::is_empty))),
+            Some(RecordedCondition::EmptyListForText) => {
+                let list = |found: &Value| if found == "" { Value::Array(Vec::new()) } else { found.clone() };
+                let found = &job["found"];
+                *expected == found.as_array().map_or_else(|| list(found), |batch| batch.iter().map(list).collect())
+            }
+            Some(RecordedCondition::UnfilledParts) => is_filled(&job["found"], expected, false),
             Some(RecordedCondition::ListOpensWithText) => {
                 [&expected["$pl"][0], &expected[0]].iter().any(|first| first.is_string() || first.is_array())
             }
@@ -295,20 +332,51 @@ impl Rule {
         };
         let meta = &job["meta"];
         let roles = ["round", "reserved_roles"].into_iter().filter_map(|key| meta[key].as_array()).flatten();
+        let is_messages = meta.is_array() && !is_none(meta);
         let meta_fits = match &self.meta {
             None => true,
             Some(MetaCondition::AffixIsList) => {
                 roles.chain([meta]).any(|place| place["begin"].is_array() || place["end"].is_array())
             }
-            Some(MetaCondition::AffixIsNull) => roles
-                .chain([meta])
-                .any(|place| ["begin", "end"].iter().any(|affix| place.get(affix).is_some_and(Value::is_null))),
-            Some(MetaCondition::IsNone) => meta.is_null() || meta.as_object().is_some_and(serde_json::Map::is_empty),
+            Some(MetaCondition::WrongType) => {
+                let is_text = |value: Option<&Value>| value.is_none_or(Value::is_string);
+                let is_affix = |value: Option<&Value>| is_text(value) || value.is_some_and(Value::is_array);
+                // A role has a prompt of its own, and a template a begin that may be a turn.
+                let is_right = |role: &Value| {
+                    let texts = ["role", "api_role", "prompt"].iter().all(|key| is_text(role.get(key)));
+                    role.is_object() && texts && ["begin", "end"].iter().all(|key| is_affix(role.get(key)))
+                };
+                let round = || meta["round"].as_array().into_iter().flatten();
+                let reserved = || meta["reserved_roles"].as_array().into_iter().flatten();
+                let begin = meta.get("begin").filter(|begin| !begin.is_object());
+                !is_affix(begin)
+                    || !is_affix(meta.get("end"))
+                    || !round().filter(|item| !item.is_string()).chain(reserved()).all(is_right)
+            }
+            // Only messages for an API need its roles.
+            Some(MetaCondition::OtherApiRole) => {
+                let is_other = |role: &str| !["HUMAN", "BOT", "SYSTEM"].contains(&role);
+                job["found"].is_array() && roles.filter_map(|role| role["api_role"].as_str()).any(is_other)
+            }
+            Some(MetaCondition::MessageOfOtherRole) => {
+                let is_known = |role: &Value| ["system", "user", "assistant"].iter().any(|known| role == known);
+                is_messages && meta.as_array().into_iter().flatten().any(|message| !is_known(&message["role"]))
+            }
+            Some(MetaCondition::MessagesLackKeys) => {
+                let is_content = |content: &Value| content.is_string() || is_parts(content);
+                let is_message = |item: &Value| item["role"].is_string() && is_content(&item["content"]);
+                is_messages && !meta.as_array().into_iter().flatten().all(is_message)
+            }
+            Some(MetaCondition::MessagesHaveParts) => {
+                let all = [meta, &job["prompt"]].into_iter().filter_map(Value::as_array).flatten();
+                is_messages && all.into_iter().any(|message| is_parts(&message["content"]))
+            }
+            Some(MetaCondition::IsNone) => is_none(meta),
             Some(MetaCondition::IsForApi) => {
                 let has_api_role = roles.into_iter().any(|role| role.get("api_role").is_some());
-                has_api_role || meta.is_array() || job["parser"] == "api"
+                has_api_role || is_messages || job["parser"] == "api"
             }
-            Some(MetaCondition::IsMessages) => meta.is_array(),
+            Some(MetaCondition::IsMessages) => is_messages,
             Some(MetaCondition::BeginIsText) => {
                 meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()) || meta["begin"].is_array()
             }
@@ -328,13 +396,23 @@ impl Rule {
                 roles.into_iter().any(|role| role.get("generate").is_some_and(|generate| !generate.is_boolean()))
             }
         };
-        // Of a prompt, or of each in a batch.
-        let nestings = || {
+        // A prompt list, or each in a batch.
+        let lists = || {
             let batch = job["prompt"].as_array().into_iter().flatten().chain([&job["prompt"]]);
-            batch.filter_map(|prompt| prompt["$pl"].as_array()).map(|items| Nesting::of(items))
+            batch.filter_map(|prompt| prompt["$pl"].as_array())
         };
+        let items = || lists().flatten();
+        let nestings = || lists().map(|items| Nesting::of(items));
+        let rows = |key: &str| job[key].as_array().into_iter().flatten();
+        // All of them, or some by their numbers.
+        let split = |key: &str| rows(key).chain(job[key].as_object().into_iter().flat_map(serde_json::Map::values));
+        let asked = || split("test");
+        let templates = [&job["prompt_template"], &job["ice_template"], &job["kwargs"]];
+        // The examples' template makes prompts if there is no other.
+        let prompting = [&job["prompt_template"], &job["ice_template"]].into_iter().find(|config| !config.is_null());
+        let prompting = prompting.unwrap_or(&Value::Null);
         // The chat itself, or those in the columns of rows.
-        let columns = job["test"].as_array().into_iter().flatten().filter_map(Value::as_object);
+        let columns = asked().filter_map(Value::as_object);
         let columns = columns.flat_map(serde_json::Map::values).filter_map(Value::as_array);
         let in_rows = columns.filter(|column| column.iter().all(|message| message.get("role").is_some()));
         let in_rows: Vec<_> = in_rows.collect();
@@ -344,9 +422,8 @@ impl Rule {
             Some(PromptCondition::IsList) => job["prompt"]["$pl"].is_array(),
             Some(PromptCondition::RawMessages) => job["prompt"].is_array(),
             Some(PromptCondition::UnknownMarker) => {
-                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
                 let is_known = |key: &Value, known: &[&str]| key.is_null() || known.iter().any(|name| key == name);
-                items.into_iter().any(|item| {
+                items().any(|item| {
                     !is_known(&item["pos"], &["begin", "end"])
                         || !is_known(&item["section"], &["begin", "round", "ice", "end"])
                 })
@@ -359,78 +436,73 @@ impl Rule {
             Some(PromptCondition::ReservedInRound) => {
                 let reserved = meta["reserved_roles"].as_array().into_iter().flatten();
                 let reserved: Vec<&Value> = reserved.map(|role| &role["role"]).collect();
-                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
                 // The parser that gives text does not lose it.
                 !expected.is_string()
-                    && items
-                        .into_iter()
-                        .any(|item| item.get("fallback_role").is_some() && reserved.contains(&&item["role"]))
+                    && items().any(|item| item.get("fallback_role").is_some() && reserved.contains(&&item["role"]))
             }
             Some(PromptCondition::TextLikeMarker) => {
-                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
-                items
-                    .into_iter()
-                    .any(|item| item.as_str().is_some_and(|text| text.is_empty() || text.contains("section")))
+                items().any(|item| item.as_str().is_some_and(|text| text.is_empty() || text.contains("section")))
             }
-            Some(PromptCondition::HasParts) => {
-                job["prompt"]["$pl"].as_array().into_iter().flatten().any(|item| item.get("prompt_mm").is_some())
-            }
+            Some(PromptCondition::HasParts) => items().any(|item| item.get("prompt_mm").is_some()),
             Some(PromptCondition::SectionLeftOpen) => nestings().any(|nesting| nesting.left_open),
             Some(PromptCondition::SectionInRound) => nestings().any(|nesting| nesting.in_round),
             Some(PromptCondition::ChatNamesRole) => {
                 let is_name = |message: &Value| ["HUMAN", "BOT", "SYSTEM"].iter().any(|name| message["role"] == *name);
                 chats().flatten().any(is_name)
             }
-            Some(PromptCondition::NoMessages) => job["prompt"].as_array().is_some_and(Vec::is_empty),
+            Some(PromptCondition::NoMessages) => {
+                let is_empty = |prompt: &Value| prompt.as_array().is_some_and(Vec::is_empty);
+                is_empty(&job["prompt"]) || job["prompt"].as_array().into_iter().flatten().any(is_empty)
+            }
+            Some(PromptCondition::WrongType) => {
+                items().any(|item| has_wrong_type(item) || item.get("prompt_mm").is_some_and(|parts| !is_parts(parts)))
+            }
+            Some(PromptCondition::OddMessages) => {
+                let batch = job["prompt"].as_array().into_iter().flatten();
+                let messages = batch.flat_map(|item| item.as_array().map_or(std::slice::from_ref(item), Vec::as_slice));
+                messages.filter(|item| item.get("role").is_some()).any(|item| {
+                    let others = ["prompt", "prompt_mm", "fallback_role", "begin", "end", "generate", "pos"];
+                    item["content"].is_null() || others.iter().any(|key| item.get(key).is_some())
+                })
+            }
             Some(PromptCondition::NothingSaid) => {
-                let batch = job["prompt"].as_array().into_iter().flatten().chain([&job["prompt"]]);
-                let mut lists = batch.filter_map(|prompt| prompt["$pl"].as_array()).peekable();
-                let is_said = |item: &Value| item.get("section").is_none() && item != "" && item["prompt"] != "";
-                lists.peek().is_some() && !lists.flatten().any(is_said)
+                let has_parts = |item: &Value| item["prompt_mm"].as_array().is_some_and(|parts| !parts.is_empty());
+                let has_text = |text: &Value| text.as_str().is_some_and(|text| !text.is_empty());
+                let is_said = |item: &Value| has_text(item) || has_text(&item["prompt"]) || has_parts(item);
+                lists().any(|items| !items.iter().any(is_said))
             }
             Some(PromptCondition::EmptyChat) => job["chat"].as_array().is_some_and(Vec::is_empty),
             Some(PromptCondition::ChatIsOdd) => chats().any(|chat| chat.len() % 2 == 1),
-            Some(PromptCondition::ChatHasNoTurn) => chats().any(|chat| {
+            Some(PromptCondition::ChatHasNoTurn) => {
                 // One that opens the chat answers nothing.
-                !chat.iter().skip(1).any(|message| message["role"] == "assistant")
-            }),
-            Some(PromptCondition::ChatHasParts) => chats().flatten().any(|message| is_parts(&message["content"])),
-            Some(PromptCondition::HasNoRole) => job["prompt"]["$pl"].as_array().into_iter().flatten().any(has_no_role),
-            Some(PromptCondition::HasApiRole) => {
-                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
-                items.into_iter().any(|item| item.get("api_role").is_some())
+                let has_turn = |chat: &Vec<Value>| chat.iter().skip(1).any(|message| message["role"] == "assistant");
+                // A template's chat ends with the row's answer, if not with the model.
+                let is_alone = matches!(&spoken(&prompting["template"])[..], [only] if only["role"] == "BOT");
+                is_alone || !chats().all(has_turn)
             }
+            Some(PromptCondition::ChatHasParts) => chats().flatten().any(|message| is_parts(&message["content"])),
+            Some(PromptCondition::HasNoRole) => items().any(has_no_role),
+            Some(PromptCondition::HasApiRole) => items().any(|item| item.get("api_role").is_some()),
             Some(PromptCondition::HasTextAndParts) => {
-                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
-                items.into_iter().any(|item| item.get("prompt").is_some() && item.get("prompt_mm").is_some())
+                items().any(|item| item.get("prompt").is_some() && item.get("prompt_mm").is_some())
             }
             Some(PromptCondition::HasNoPrompt) => {
-                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
-                items.into_iter().any(|item| item.get("role").is_some() && item.get("prompt").is_none())
+                items().any(|item| item.get("role").is_some() && item.get("prompt").is_none())
             }
             Some(PromptCondition::ChatLacksKey) => {
                 let is_message = |message: &Value| message["role"].is_string() && message["content"].is_string();
                 chats().flatten().any(|message| !is_message(message))
             }
             Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
-            Some(PromptCondition::EndOpenedByClosing) => {
-                let markers =
-                    job["prompt"]["$pl"].as_array().into_iter().flatten().filter(|item| item["section"] == "end");
-                markers.into_iter().next().is_some_and(|marker| marker["pos"] == "end")
-            }
+            Some(PromptCondition::EndOpenedByClosing) => lists().any(|items| {
+                let marker = items.iter().find(|item| item["section"] == "end");
+                marker.is_some_and(|marker| marker["pos"] == "end")
+            }),
         };
-        let templates = [&job["prompt_template"], &job["ice_template"], &job["kwargs"]];
-        let rows = |key: &str| job[key].as_array().into_iter().flatten();
-        // All of them, or some by their numbers.
-        let split = |key: &str| rows(key).chain(job[key].as_object().into_iter().flat_map(serde_json::Map::values));
-        let asked = || split("test");
         let output_column = job["reader_cfg"]["output_column"].as_str();
         let lacks = |row: &Value, column: Option<&str>| column.is_some_and(|column| row.get(column).is_none());
         let kind = &job["inferencer"]["type"];
         let kind = kind["$type"].as_str().or(kind.as_str()).and_then(|name| name.rsplit('.').next());
-        // The examples' template makes prompts if there is no other.
-        let prompting = [&job["prompt_template"], &job["ice_template"]].into_iter().find(|config| !config.is_null());
-        let prompting = prompting.unwrap_or(&Value::Null);
         let template_fits = match &self.template {
             None => true,
             Some(TemplateCondition::IsMessages) => prompting["messages"].is_array(),
@@ -529,6 +601,27 @@ impl Rule {
             Some(TemplateCondition::HasNoRole) => {
                 templates.iter().any(|config| said(&config["template"]).into_iter().any(has_no_role))
             }
+            Some(TemplateCondition::WrongType) => {
+                templates.iter().any(|config| said(&config["template"]).into_iter().any(has_wrong_type))
+            }
+            Some(TemplateCondition::PromptIsNull) => templates.iter().any(|config| {
+                said(&config["template"]).into_iter().any(|item| item.get("prompt").is_some_and(Value::is_null))
+            }),
+            Some(TemplateCondition::PartsInDialogue) => {
+                templates.iter().any(|config| !parts_in_dialogue(config).is_empty())
+            }
+            Some(TemplateCondition::OddPartsInDialogue) => templates.iter().any(|config| {
+                let parts = parts_in_dialogue(config);
+                let is_odd = |value: &Value| value.is_null() || value.is_array() || value.is_object();
+                let columns = rows("rows").chain(rows("examples")).filter_map(Value::as_object).flatten();
+                let odd: Vec<String> =
+                    columns.filter(|(_, value)| is_odd(value)).map(|(name, _)| format!("{{{name}}}")).collect();
+                parts.into_iter().any(|parts| {
+                    let text = parts.to_string();
+                    !is_parts(parts) || odd.iter().any(|field| text.contains(field.as_str()))
+                })
+            }),
+            Some(TemplateCondition::SampleSizeIsNull) => job["inferencer"].get("sc_size").is_some_and(Value::is_null),
             Some(TemplateCondition::LimitIsText) => rows("rows").any(|row| row["max_out_len"].is_string()),
             Some(TemplateCondition::HasPythonName) => [&job["args"]["entry"], &job["kwargs"]]
                 .into_iter()
@@ -563,9 +656,8 @@ impl Rule {
                 messages.any(|message| message["images"].is_number() && message["content"].is_null())
             }
             Some(MessageCondition::LabelNamesRole) => messages.any(|message| {
-                let label = &message["label"];
-                let is_own = job["roles"].as_array().is_some_and(|labels| labels.contains(label));
-                (label == "user" || label == "assistant") && !is_own
+                let role = ["user", "assistant"].iter().position(|role| message["label"] == *role);
+                role.is_some_and(|role| message["label"] != job["roles"][role])
             }),
         };
         let sep_fits = match &self.no_sep_in {
@@ -579,7 +671,8 @@ impl Rule {
                 [":", "!", "[", "."].iter().any(|then| text.contains(&format!("{{system_message{then}")))
             }
         };
-        let roles_fit = self.roles.is_none_or(|n| job["roles"].as_array().is_some_and(|roles| roles.len() == n));
+        let roles_fit = self.roles.is_none_or(|n| job["roles"].as_array().is_some_and(|roles| roles.len() <= n));
+        let offset_fits = !self.negative_offset || job["offset"].as_i64().is_some_and(|offset| offset < 0);
         let script_fits = match &self.script {
             None => true,
             Some((script, model)) => {
@@ -600,6 +693,7 @@ impl Rule {
             && sep_fits
             && system_template_fits
             && roles_fit
+            && offset_fits
             && script_fits
             && wrapper_fits
             && error_fits
@@ -613,6 +707,16 @@ impl Rule {
 /// Whether a dict has another key than these.
 fn has_unknown_key(value: &Value, known: &[&str]) -> bool {
     value.as_object().is_some_and(|keys| keys.keys().any(|key| !known.contains(&key.as_str())))
+}
+
+/// Whether a key of a message is of another type than it can be, or stands in a marker. Content parts are others' business.
+fn has_wrong_type(item: &Value) -> bool {
+    let is_text = |key: &&str| item.get(key).is_none_or(Value::is_string);
+    let has_texts = ["role", "prompt", "begin", "end"].iter().all(is_text);
+    let has_fallback = item["fallback_role"].is_null() || item["fallback_role"].is_string();
+    let has_generate = item.get("generate").is_none_or(Value::is_boolean);
+    let is_two = item.get("section").is_some() && has_unknown_key(item, &["section", "pos"]);
+    item.is_object() && (!has_texts || !has_fallback || !has_generate || is_two)
 }
 
 /// Whether an item of a prompt list is a message of nobody.
@@ -630,6 +734,51 @@ fn said(template: &Value) -> Vec<&Value> {
     let dialogues = template.as_object().into_iter().flat_map(serde_json::Map::values).chain([template]);
     let parts = dialogues.flat_map(|dialogue| ["begin", "round", "end"].map(|part| &dialogue[part]));
     parts.filter_map(Value::as_array).flatten().collect()
+}
+
+/// The content parts in a dialogue, each message's.
+fn parts_in_dialogue(config: &Value) -> Vec<&Value> {
+    let is_pattern = config["type"] == "MMPromptTemplate";
+    let messages = if is_pattern { Vec::new() } else { said(&config["template"]) };
+    messages.into_iter().filter_map(|message| message.get("prompt_mm")).collect()
+}
+
+/// Whether a value is what is recorded, but that the fields in the texts of content parts are filled.
+fn is_filled(found: &Value, recorded: &Value, in_parts: bool) -> bool {
+    match (found, recorded) {
+        (Value::String(found), Value::String(recorded)) if in_parts => fills(found, recorded),
+        (Value::Array(found), Value::Array(recorded)) => {
+            let in_parts = in_parts || recorded.iter().any(|part| part.get("type").is_some());
+            found.len() == recorded.len()
+                && found.iter().zip(recorded).all(|(found, recorded)| is_filled(found, recorded, in_parts))
+        }
+        (Value::Object(found), Value::Object(recorded)) => {
+            // A fallback role that is null is none.
+            let mut keys = recorded.iter().filter(|(key, value)| *key != "fallback_role" || !value.is_null());
+            found.keys().all(|key| recorded.contains_key(key))
+                && keys.all(|(key, recorded)| found.get(key).is_some_and(|found| is_filled(found, recorded, in_parts)))
+        }
+        _ => found == recorded,
+    }
+}
+
+/// Whether a text is a pattern with any texts for its fields.
+fn fills(text: &str, pattern: &str) -> bool {
+    let Some((before, rest)) = pattern.split_once('{') else { return text == pattern };
+    let Some((_, after)) = rest.split_once('}') else { return text == pattern };
+    let Some(text) = text.strip_prefix(before) else { return false };
+    (0..=text.len()).any(|i| text.get(i..).is_some_and(|rest| fills(rest, after)))
+}
+
+/// What `ChatInferencer` makes messages of.
+fn spoken(template: &Value) -> Vec<&Value> {
+    let parts = ["begin", "round", "end"].map(|part| &template[part]);
+    let items = parts.into_iter().flat_map(|part| part.as_array().map_or(std::slice::from_ref(part), Vec::as_slice));
+    let is_spoken = |item: &&Value| match item.as_str() {
+        Some(text) => !text.is_empty(),
+        None => ["HUMAN", "BOT", "SYSTEM"].iter().any(|role| item["role"] == *role),
+    };
+    items.filter(is_spoken).collect()
 }
 
 /// Messages without the empty ones of the system, if they have some, after which those beside them are merged.

@@ -6,8 +6,8 @@ use metatok::dataset::{Task, Value as Py};
 use metatok::{Conversation, Row};
 use serde_json::{Value, json};
 
-use crate::aisbench::{self, Parser, job};
-use crate::dataset::{rows, task};
+use crate::aisbench::{self, Parser, job, without_extra};
+use crate::dataset::{is_same, rows, task};
 use crate::{Outcome, Replayer};
 
 pub(crate) fn replay(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
@@ -30,26 +30,55 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
     for (i, row) in test.iter().enumerate() {
         let Some(expected) = expected["rows"].get(i) else { continue };
         let sent = Sent { replayer, case, answers: &case["answers"][i], expected };
-        let found = task(py, infer).and_then(|task| sent.row(&task, &train, row, i));
+        let found = task(py, infer).map_err(Wrong::from).and_then(|task| sent.row(&task, &train, row, i));
+        let error = expected.get("error").or(expected.get("request_error"));
         let failed = match &found {
-            Ok(()) if expected.get("error").is_none() => continue,
-            Ok(()) => "no error".to_owned(),
-            Err(_) if expected.get("error").or(expected.get("request_error")).is_some() => continue,
-            Err(error) => error.to_string(),
+            Ok(()) if error.is_none() => continue,
+            Ok(()) => "no error",
+            Err(Wrong::Refused(_)) if error.is_some() => continue,
+            Err(Wrong::Refused(message) | Wrong::Differs { message, .. }) => message,
         };
         let mut job = job(case);
         job["rows"] = json!([case["test"][i]]);
         job["meta"] = Parser::meta(&case["model"]["meta_template"]);
         job["prompt"] = json!({ "$pl": expected["prompt"] });
         job["sends_nothing"] = json!(expected["requests"].as_array().is_some_and(Vec::is_empty));
-        let error = expected.get("error").or(expected.get("request_error"));
-        let recorded = json!({ "$error": error.map(|error| &error["type"]) });
+        job["refused"] = matches!(found, Err(Wrong::Refused(_))).into();
+        let recorded = match &found {
+            Err(Wrong::Differs { values, .. }) if !values[1].is_null() => {
+                let [found, recorded] = &**values;
+                job["found"] = found.clone();
+                recorded.clone()
+            }
+            _ => json!({ "$error": error.map(|error| &error["type"]) }),
+        };
         match replayer.excepted(&job, &recorded) {
             Some(rule) => excepted = Some(rule),
             None => return Outcome::Failed(format!("{failed}; recorded {expected}")),
         }
     }
     excepted.map_or(Outcome::Passed, Outcome::Excepted)
+}
+
+/// Why a row is not as it is recorded.
+enum Wrong {
+    /// metatok gives this error.
+    Refused(String),
+    /// metatok gives something else: what was found, and what is recorded.
+    Differs { message: String, values: Box<[Value; 2]> },
+}
+
+impl Wrong {
+    /// One request more or less than is recorded.
+    fn count(message: String) -> Self {
+        Self::Differs { message, values: Box::default() }
+    }
+}
+
+impl From<metatok::Error> for Wrong {
+    fn from(error: metatok::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
 }
 
 /// The requests of a row.
@@ -61,7 +90,7 @@ struct Sent<'a> {
 }
 
 impl Sent<'_> {
-    fn row(&self, task: &Task, train: &[Row], row: &Row, index: usize) -> metatok::Result<()> {
+    fn row(&self, task: &Task, train: &[Row], row: &Row, index: usize) -> Result<(), Wrong> {
         let mut retriever = task.retriever.open(train, &task.input_columns)?;
         let ids = (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one")?.of(row, train)?;
         task.template()?;
@@ -84,7 +113,7 @@ impl Sent<'_> {
             // A request that fails on its way is sent once more.
             for _ in 0..self.case["model"]["retry"].as_u64().unwrap_or(2) {
                 let Some((i, request)) = requests.next() else {
-                    return Err(error(&format!("a request more: {}", self.parsed(&prompt)?)));
+                    return Err(Wrong::count(format!("a request more: {}", self.parsed(&prompt)?)));
                 };
                 let body = &request["body"];
                 self.compare(&prompt, body)?;
@@ -106,8 +135,7 @@ impl Sent<'_> {
             break;
         }
         match requests.next() {
-            Some((_, request)) => Err(error(&format!("no request, recorded {}", request["body"]))),
-            None if self.expected.get("request_error").is_some() => Err(error("no error")),
+            Some((_, request)) => Err(Wrong::count(format!("no request, recorded {}", request["body"]))),
             None => Ok(()),
         }
     }
@@ -134,11 +162,14 @@ impl Sent<'_> {
     }
 
     /// The prompt as the body of a request has it: messages, or text.
-    fn compare(&self, prompt: &Conversation, body: &Value) -> metatok::Result<()> {
+    fn compare(&self, prompt: &Conversation, body: &Value) -> Result<(), Wrong> {
         let has_messages = Parser::has_own_meta(self.class()) && body.get("messages").is_some();
         match has_messages {
             true if self.replaces("messages") => Ok(()),
-            true => differ(&aisbench::messages(&self.case["model"]["meta_template"], prompt)?, &body["messages"]),
+            true => differ(
+                &aisbench::messages(&self.case["model"]["meta_template"], prompt)?,
+                &without_extra(&body["messages"]),
+            ),
             false if body.get("prompt").is_some() && self.replaces("prompt") => Ok(()),
             false => differ(&self.parsed(prompt)?, &sent(body)),
         }
@@ -174,13 +205,10 @@ fn sent(body: &Value) -> Value {
     }
 }
 
-fn differ(found: &Value, recorded: &Value) -> metatok::Result<()> {
-    if found == recorded {
+fn differ(found: &Value, recorded: &Value) -> Result<(), Wrong> {
+    if is_same(found, recorded) {
         return Ok(());
     }
-    Err(error(&format!("found {found}, recorded {recorded}")))
-}
-
-fn error(what: &str) -> metatok::Error {
-    metatok::ErrorKind::Usage(what.to_owned()).into()
+    let message = format!("found {found}, recorded {recorded}");
+    Err(Wrong::Differs { message, values: Box::new([found.clone(), recorded.clone()]) })
 }
