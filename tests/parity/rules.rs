@@ -158,8 +158,8 @@ enum MetaCondition {
     OtherApiRole,
     /// It is a list of messages, and one of them is of another role than system, user and assistant.
     MessageOfOtherRole,
-    /// It is a list, and an item of it has no role or no content.
-    MessagesLackKeys,
+    /// It is a list, and an item of it is no OpenAI-style message: it has no role, no content, or keys of a prompt list.
+    OddMessages,
     /// It is a list of messages, and a content there or in the prompt is a list of parts.
     MessagesHaveParts,
     /// `begin` is a string, or a list.
@@ -221,7 +221,7 @@ enum PromptCondition {
     NoMessages,
     /// A key of a message in a prompt list is of another type than it can be, or stands in a marker.
     WrongType,
-    /// An OpenAI-style message has no content, or keys of a prompt list.
+    /// An OpenAI-style message is none: it has no content, or keys of a prompt list.
     OddMessages,
     /// A prompt list, or one in a batch, in which nobody says anything.
     NothingSaid,
@@ -362,10 +362,8 @@ impl Rule {
                 let is_known = |role: &Value| ["system", "user", "assistant"].iter().any(|known| role == known);
                 is_messages && meta.as_array().into_iter().flatten().any(|message| !is_known(&message["role"]))
             }
-            Some(MetaCondition::MessagesLackKeys) => {
-                let is_content = |content: &Value| content.is_string() || is_parts(content);
-                let is_message = |item: &Value| item["role"].is_string() && is_content(&item["content"]);
-                is_messages && !meta.as_array().into_iter().flatten().all(is_message)
+            Some(MetaCondition::OddMessages) => {
+                is_messages && meta.as_array().into_iter().flatten().any(is_odd_message)
             }
             Some(MetaCondition::MessagesHaveParts) => {
                 let all = [meta, &job["prompt"]].into_iter().filter_map(Value::as_array).flatten();
@@ -460,10 +458,7 @@ impl Rule {
             Some(PromptCondition::OddMessages) => {
                 let batch = job["prompt"].as_array().into_iter().flatten();
                 let messages = batch.flat_map(|item| item.as_array().map_or(std::slice::from_ref(item), Vec::as_slice));
-                messages.filter(|item| item.get("role").is_some()).any(|item| {
-                    let others = ["prompt", "prompt_mm", "fallback_role", "begin", "end", "generate", "pos"];
-                    item["content"].is_null() || others.iter().any(|key| item.get(key).is_some())
-                })
+                messages.filter(|item| item.get("role").is_some()).any(is_odd_message)
             }
             Some(PromptCondition::NothingSaid) => {
                 let has_parts = |item: &Value| item["prompt_mm"].as_array().is_some_and(|parts| !parts.is_empty());
@@ -717,6 +712,13 @@ fn has_wrong_type(item: &Value) -> bool {
     let has_generate = item.get("generate").is_none_or(Value::is_boolean);
     let is_two = item.get("section").is_some() && has_unknown_key(item, &["section", "pos"]);
     item.is_object() && (!has_texts || !has_fallback || !has_generate || is_two)
+}
+
+/// Whether this is no OpenAI-style message: it has no role, no content, or keys of a prompt list.
+fn is_odd_message(item: &Value) -> bool {
+    let others = ["prompt", "prompt_mm", "fallback_role", "begin", "end", "generate", "section", "pos"];
+    let has_content = item["content"].is_string() || is_parts(&item["content"]);
+    !item["role"].is_string() || !has_content || others.iter().any(|key| item.get(key).is_some())
 }
 
 /// Whether an item of a prompt list is a message of nobody.
