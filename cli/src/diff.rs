@@ -29,7 +29,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         Some(tokenizer) => tokenizer_name(tokenizer)?,
         None => model.tokenizer_name()?,
     };
-    let other = other(args, &name)?;
+    let other = other(args, &model, &name)?;
     let tokenizer = Arc::new(load_tokenizer(&name)?);
     let options = BuilderOptions { mode: args.mode, content: args.content, ..BuilderOptions::default() };
     let builder = |model: &Model| PromptBuilder::new(model, Arc::clone(&tokenizer), &options);
@@ -45,13 +45,14 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
 }
 
 /// What the model is compared with.
-fn other(args: &DiffArgs, tokenizer: &str) -> Result<Model> {
+fn other(args: &DiffArgs, model: &Model, tokenizer: &str) -> Result<Model> {
+    let of_template = |template: ChatTemplate| Model::from(model.template_as_verified(template));
     match &args.with {
         Some(file) if Path::new(file).extension().is_some_and(|end| end == "jinja") => {
-            ChatTemplate::load(file, tokenizer).map(Model::from)
+            ChatTemplate::load(file, tokenizer).map(of_template)
         }
         Some(model) => Model::load(model),
-        None => ChatTemplate::of_tokenizer(tokenizer)?.map(Model::from).ok_or_else(|| {
+        None => ChatTemplate::of_tokenizer(tokenizer)?.map(of_template).ok_or_else(|| {
             ErrorKind::Usage(format!("{tokenizer} has no chat template to compare with"))
                 .with_way_out("choose another model or a Jinja file with --with")
         }),

@@ -130,6 +130,15 @@ pub struct Example {
 }
 
 impl Model {
+    /// A chat template with the variables with which this model was compared with one, if there were any.
+    #[must_use]
+    pub fn template_as_verified(&self, mut template: ChatTemplate) -> ChatTemplate {
+        if let Some(claim) = self.verified.iter().find(|claim| !claim.kwargs.is_empty()) {
+            template.kwargs.clone_from(&claim.kwargs);
+        }
+        template
+    }
+
     /// How to address the model in messages: by its template for APIs, or by the roles of its template for token ids,
     /// whose `begin`s and `end`s a server writes by itself.
     ///

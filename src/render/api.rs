@@ -110,7 +110,7 @@ impl ApiTemplate {
 
     /// The same messages, but adjacent ones of one role are merged, and empty turns are left out, as OpenCompass's chat
     /// wrappers do. A system message of the conversation stays even if it is empty: without it, servers insert their own.
-    /// Beside another system message it adds nothing.
+    /// It adds nothing to a system message from which only empty turns part it.
     ///
     /// # Errors
     /// The same as for [`Self::prompt`].

@@ -87,7 +87,7 @@ pub struct Scorer {
 }
 
 /// The score of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Score {
     /// The part of the answer that was compared; none if it has no such part.
     pub found: Option<String>,

@@ -1,5 +1,6 @@
 //! The answers to all repeats of a row as one: what most of them say.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::compare::AnswerKey;
@@ -23,8 +24,15 @@ use crate::score::{Score, ScoredAnswer, Tally};
 /// ```
 #[derive(Debug, Default)]
 pub struct Votes {
-    /// By row, what its answers say, with how many say it.
-    rows: HashMap<AnswerKey, Vec<(Option<Score>, u64)>>,
+    /// By row, what its answers say.
+    rows: HashMap<AnswerKey, HashMap<Option<Score>, Vote>>,
+}
+
+/// How many answers say the same, and how many others were said before.
+#[derive(Debug)]
+struct Vote {
+    count: u64,
+    before: usize,
 }
 
 impl Votes {
@@ -35,10 +43,8 @@ impl Votes {
     pub fn add(&mut self, answer: &ScoredAnswer, score: Option<Score>) -> Result<()> {
         let no_id = || ErrorKind::Invalid("there is no \"id\", by which the answers to a row are found".into());
         let votes = self.rows.entry(answer.key_of_row().ok_or_else(no_id)?).or_default();
-        match votes.iter_mut().find(|(other, _)| *other == score) {
-            Some((_, count)) => *count += 1,
-            None => votes.push((score, 1)),
-        }
+        let before = votes.len();
+        votes.entry(score).or_insert(Vote { count: 0, before }).count += 1;
         Ok(())
     }
 
@@ -50,11 +56,10 @@ impl Votes {
     }
 }
 
-fn chosen(votes: &[(Option<Score>, u64)]) -> Option<&Score> {
+fn chosen(votes: &HashMap<Option<Score>, Vote>) -> Option<&Score> {
     let has_vote = |score: &Option<Score>| score.as_ref().map(|score| score.found.is_some());
-    // Of equal ones, the last is taken.
-    let most = votes.iter().rev().max_by_key(|(score, count)| (has_vote(score), *count))?;
-    most.0.as_ref()
+    let (score, _) = votes.iter().max_by_key(|(score, vote)| (has_vote(score), vote.count, Reverse(vote.before)))?;
+    score.as_ref()
 }
 
 #[cfg(test)]

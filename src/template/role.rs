@@ -106,7 +106,7 @@ pub enum MergeAt {
     Last,
 }
 
-/// A text that may be left out, but not null: the reference fails on that as soon as the role speaks.
+/// A text that may be left out, but not null: the reference fails where it writes that.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)
 }
