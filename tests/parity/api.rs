@@ -22,15 +22,14 @@ pub(crate) fn are_messages(items: &[Value]) -> bool {
     items.iter().all(|item| item.get("content").is_some())
 }
 
-/// Whether there is no meta template, as Python takes it: everything that is empty is none.
+/// Whether there is no meta template, as a model file can say it: null, `{}` or `[]`. What else Python takes for none,
+/// the library refuses.
 pub(crate) fn is_none(meta: &Value) -> bool {
     match meta {
-        Value::Null | Value::Bool(false) => true,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
+        Value::Null => true,
         Value::Array(items) => items.is_empty(),
         Value::Object(keys) => keys.is_empty(),
-        Value::Bool(true) => false,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
