@@ -93,11 +93,14 @@ pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
             _ => inputs.iter().map(messages).collect::<metatok::Result<Value>>(),
         };
         if !matches(&found, expected) {
-            let inferencer = (key == "openai_chat_inferencer").then_some("ChatInferencer");
-            let rule = inputs.iter().find_map(|input| {
-                replayer.excepted(&json!({ "prompt": input, "inferencer": { "type": inferencer } }), expected)
-            });
-            match rule {
+            let is_chat = key == "openai_chat_inferencer";
+            let inferencer = is_chat.then_some("ChatInferencer");
+            let job = json!({ "prompt": inputs, "inferencer": { "type": inferencer } });
+            let converted = |input: &Value| match is_chat {
+                true => conversation(input).map(|input| json!(input.to_chat())),
+                false => messages(input),
+            };
+            match replayer.excepted_in(&job, expected, &converted) {
                 Some(rule) => excepted = Some(rule),
                 None => return Outcome::Failed(format!("{key}: {}", show(&found, expected))),
             }

@@ -251,6 +251,38 @@ impl Replayer {
         Some(self.rules[found].name.clone())
     }
 
+    /// The rule by which a prompt, or each of a batch that differs, may give something else than what is recorded.
+    /// Of a batch that ends with an exception, one prompt has to have a reason for it.
+    fn excepted_in(
+        &self,
+        job: &Value,
+        expected: &Value,
+        parsed: &dyn Fn(&Value) -> metatok::Result<Value>,
+    ) -> Option<String> {
+        let one = |prompt: &Value, found: &metatok::Result<Value>, expected: &Value| {
+            let mut job = job.clone();
+            job["prompt"] = prompt.clone();
+            job["refused"] = found.is_err().into();
+            job["found"] = found.as_ref().ok().cloned().unwrap_or_default();
+            self.excepted(&job, expected)
+        };
+        let batch = job["prompt"].as_array().filter(|items| !api::are_messages(items));
+        let Some(prompts) = batch else { return one(&job["prompt"], &parsed(&job["prompt"]), expected) };
+        let found = prompts.iter().map(parsed);
+        let Some(recorded) = expected.as_array().filter(|recorded| recorded.len() == prompts.len()) else {
+            let each = prompts.iter().zip(found).find_map(|(prompt, found)| one(prompt, &found, expected));
+            let whole = || one(&job["prompt"], &prompts.iter().map(parsed).collect(), expected);
+            return each.or_else(whole);
+        };
+        let mut excepted = None;
+        for ((prompt, found), recorded) in prompts.iter().zip(found).zip(recorded) {
+            if !dataset::matches(&found, recorded) {
+                excepted = Some(one(prompt, &found, recorded)?);
+            }
+        }
+        excepted
+    }
+
     fn unused_rules(&self) -> impl Iterator<Item = &str> {
         let is_used = |i: &usize| self.used.borrow().contains(i);
         self.rules.iter().enumerate().filter(move |(i, _)| !is_used(i)).map(|(_, rule)| rule.name.as_str())
@@ -274,9 +306,12 @@ impl Replayer {
             if dataset::matches(&found, &expected) {
                 continue;
             }
-            let mut job = job.clone();
-            job["refused"] = found.is_err().into();
-            match self.excepted(&job, &expected) {
+            let parsed = |prompt: &Value| match key.split_once(':') {
+                Some(("api", mode)) => self.api(&job["meta"], prompt, mode),
+                Some((_, mode)) => self.parsed(job, prompt, mode),
+                None => Ok(Value::Null),
+            };
+            match self.excepted_in(job, &expected, &parsed) {
                 Some(rule) => excepted = Some(rule),
                 None => return Outcome::Failed(format!("{key}: {}", show(&found, &expected))),
             }

@@ -23,9 +23,8 @@ pub(crate) struct Rule {
     prompt: Option<PromptCondition>,
     /// Something in a dataset's template is so.
     template: Option<TemplateCondition>,
-    /// metatok gives an error.
-    #[serde(default)]
-    refused: bool,
+    /// Whether metatok gives an error.
+    refused: Option<bool>,
     /// One of these inferencers asks; the parsers of a chat are ChatInferencer's.
     inferencer: Option<Vec<String>>,
     /// The conversation has images, and one of these styles.
@@ -679,7 +678,7 @@ impl Rule {
             None => true,
             Some(fact) => job["stop"].as_array().into_iter().flatten().any(|known| known == fact.as_str()),
         };
-        let refused_fits = !self.refused || job["refused"] == true;
+        let refused_fits = self.refused.is_none_or(|refused| refused == (job["refused"] == true));
         stop_fits
             && refused_fits
             && inferencer_fits
