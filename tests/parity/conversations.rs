@@ -105,6 +105,8 @@ fn prompt(replayer: &Replayer, case: &Value) -> Outcome {
     if let Ok(template) = template(replayer, case) {
         (job["sep_style"], job["sep"]) = (json!(template.sep_style), json!(template.sep));
         job["roles"] = json!(template.roles);
+        job["found"] = json!(found.as_ref().ok());
+        job["labelled"] = labelled(replayer, case, &template).unwrap_or_default();
     }
     let recorded = match expected.get("error") {
         Some(error) => json!({ "$error": error }),
@@ -114,6 +116,22 @@ fn prompt(replayer: &Replayer, case: &Value) -> Outcome {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(crate::show(&found, expected)),
     }
+}
+
+/// The prompt with the labels "user" and "assistant" as they are, and with the labels of the roles of these names.
+fn labelled(replayer: &Replayer, case: &Value, template: &ConversationTemplate) -> metatok::Result<Value> {
+    // Two words that no case has.
+    let names = [("user", "\u{f0000}"), ("assistant", "\u{f0001}")];
+    let mut case = case.clone();
+    for message in case["messages"].as_array_mut().into_iter().flatten() {
+        if let Some((_, word)) = names.iter().find(|(name, _)| message["label"] == *name) {
+            message["label"] = json!(word);
+        }
+    }
+    let text = written(replayer, template, &messages(&case))?;
+    let with = |labels: [&str; 2]| text.replace(names[0].1, labels[0]).replace(names[1].1, labels[1]);
+    let roles = [0, 1].map(|role| template.roles.get(role).map_or("", String::as_str));
+    Ok(json!({ "literally": with(["user", "assistant"]), "by_role": with(roles) }))
 }
 
 /// A list also where the template has one id.

@@ -243,7 +243,7 @@ enum MessageCondition {
     PairWithoutImages,
     /// A pair of text and images has no text.
     PairWithoutText,
-    /// It has the label "user" or "assistant", which is not the template's for that role.
+    /// It has the label "user" or "assistant", which is not the template's for that role; the prompts differ only in it.
     LabelNamesRole,
 }
 
@@ -651,7 +651,12 @@ impl Rule {
             }
             Some(MessageCondition::LabelNamesRole) => messages.any(|message| {
                 let role = ["user", "assistant"].iter().position(|role| message["label"] == *role);
-                role.is_some_and(|role| message["label"] != job["roles"][role])
+                let is_by_role = job["found"]["prompt"] == job["labelled"]["by_role"];
+                let is_literal = expected["prompt"] == job["labelled"]["literally"];
+                let stops = ["stop_str", "stop_token_ids"];
+                let has_stops = stops.iter().all(|key| job["found"][key] == expected[key]);
+                let is_other = role.is_some_and(|role| message["label"] != job["roles"][role]);
+                is_other && is_by_role && is_literal && has_stops
             }),
         };
         let sep_fits = match &self.no_sep_in {
