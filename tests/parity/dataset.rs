@@ -1,5 +1,7 @@
 //! OpenCompass's dataset side: templates, retrievers, ranges.
 
+use std::collections::BTreeSet;
+
 use metatok::conversation::{Item, Message, Prompt};
 use metatok::dataset::retriever::{RetrieverConfig, RetrieverKind};
 use metatok::dataset::rows::SplitRange;
@@ -42,10 +44,19 @@ fn one(replayer: &Replayer, case: &Value, found: metatok::Result<Value>, expecte
     }
     let mut job = case["job"].clone();
     job["refused"] = found.is_err().into();
+    job["refused_in_writing"] = found.as_ref().is_ok_and(|found| is_refused_in_writing(replayer, found)).into();
     match replayer.excepted(&job, expected) {
         Some(rule) => Outcome::Excepted(rule),
         None => Outcome::Failed(show(&found, expected)),
     }
+}
+
+/// Whether a template has made a prompt list that no meta template writes, though it has all of its roles.
+fn is_refused_in_writing(replayer: &Replayer, found: &Value) -> bool {
+    let Some(items) = found["$pl"].as_array() else { return false };
+    let roles: BTreeSet<&str> = items.iter().filter_map(|item| item["role"].as_str()).collect();
+    let round: Vec<Value> = roles.into_iter().map(|role| json!({ "role": role })).collect();
+    replayer.parsed(&json!({ "meta": { "round": round } }), found, "ppl").is_err()
 }
 
 /// A prompt list whose section `end` is opened as it should be, by `begin`, or as the reference does it, by `end`.

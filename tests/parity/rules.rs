@@ -134,7 +134,7 @@ enum TemplateCondition {
     HasNoRole,
     /// A key of a message of it is of another type than it can be, or stands in a marker.
     WrongType,
-    /// A message of it has a prompt that is null.
+    /// A message of it has a prompt that is null, and metatok refuses it, at the latest where it is written.
     PromptIsNull,
     /// A message of a dialogue has content parts. Those of a multimodal template are patterns.
     PartsInDialogue,
@@ -598,9 +598,11 @@ impl Rule {
             Some(TemplateCondition::WrongType) => {
                 templates.iter().any(|config| said(&config["template"]).into_iter().any(has_wrong_type))
             }
-            Some(TemplateCondition::PromptIsNull) => templates.iter().any(|config| {
-                said(&config["template"]).into_iter().any(|item| item.get("prompt").is_some_and(Value::is_null))
-            }),
+            Some(TemplateCondition::PromptIsNull) => {
+                let is_null = |item: &Value| item.get("prompt").is_some_and(Value::is_null);
+                let mut messages = templates.iter().flat_map(|config| said(&config["template"]));
+                (job["refused"] == true || job["refused_in_writing"] == true) && messages.any(is_null)
+            }
             Some(TemplateCondition::PartsInDialogue) => {
                 templates.iter().any(|config| !parts_in_dialogue(config).is_empty())
             }
