@@ -57,8 +57,10 @@ enum RecordedCondition {
     EmptyList,
     /// What was found, with an empty list for an empty text.
     EmptyListForText,
-    /// What was found, with unfilled fields in content parts.
+    /// What was found, with the fields in content parts that were filled from the rows.
     UnfilledParts,
+    /// What was found, with the `api_role` of the meta template's own turn.
+    WithApiRole,
     /// A prompt list that opens with a string, or with a list of them.
     ListOpensWithText,
     /// A prompt list in which a turn's prompt is a list.
@@ -312,7 +314,17 @@ impl Rule {
                 let found = &job["found"];
                 *expected == found.as_array().map_or_else(|| list(found), |batch| batch.iter().map(list).collect())
             }
-            Some(RecordedCondition::UnfilledParts) => is_filled(&job["found"], expected, false),
+            Some(RecordedCondition::UnfilledParts) => {
+                job["found"] == with_filled_parts(expected, &mut rows_of_parts(job).into_iter())
+            }
+            Some(RecordedCondition::WithApiRole) => {
+                let own = &job["meta"]["begin"]["api_role"];
+                let mut expected = expected.clone();
+                let messages = expected.as_array_mut().into_iter().flatten();
+                let of_own =
+                    messages.filter_map(Value::as_object_mut).find(|message| message.get("api_role") == Some(own));
+                of_own.is_some_and(|message| message.remove("api_role").is_some()) && expected == job["found"]
+            }
             Some(RecordedCondition::ListOpensWithText) => {
                 [&expected["$pl"][0], &expected[0]].iter().any(|first| first.is_string() || first.is_array())
             }
@@ -751,31 +763,75 @@ fn parts_in_dialogue(config: &Value) -> Vec<&Value> {
     messages.into_iter().filter_map(|message| message.get("prompt_mm")).collect()
 }
 
-/// Whether a value is what is recorded, but that the fields in the texts of content parts are filled.
-fn is_filled(found: &Value, recorded: &Value, in_parts: bool) -> bool {
-    match (found, recorded) {
-        (Value::String(found), Value::String(recorded)) if in_parts => fills(found, recorded),
-        (Value::Array(found), Value::Array(recorded)) => {
-            let in_parts = in_parts || recorded.iter().any(|part| part.get("type").is_some());
-            found.len() == recorded.len()
-                && found.iter().zip(recorded).all(|(found, recorded)| is_filled(found, recorded, in_parts))
+/// The row that each content part of a prompt is filled from, in their order: those of the examples, then those of the
+/// row, or of each turn in it.
+fn rows_of_parts(job: &Value) -> Vec<Value> {
+    let list = |key: &str| job[key].as_array().cloned().unwrap_or_default();
+    let config = &job["prompt_template"];
+    let has_turns = config["type"] == "MultiTurnPromptTemplate";
+    let mut rows = Vec::new();
+    for mut row in list("rows") {
+        let Some(columns) = row.as_object_mut() else { continue };
+        if !has_turns {
+            // The answer is masked.
+            let answer = job["reader_cfg"]["output_column"].as_str();
+            if let Some(answer) = answer.and_then(|column| columns.get_mut(column)) {
+                *answer = "".into();
+            }
+            rows.push(row);
+            continue;
         }
-        (Value::Object(found), Value::Object(recorded)) => {
+        let turns = columns.values().filter_map(Value::as_array).map(Vec::len).max().unwrap_or(1);
+        let of_turn =
+            |i: usize| columns.iter().map(move |(name, value)| (name.clone(), value.get(i).unwrap_or(value).clone()));
+        rows.extend((0..turns).map(|i| Value::Object(of_turn(i).collect())));
+    }
+    let repeated = |rows: Vec<Value>, config: &Value| {
+        let parts: usize = parts_in_dialogue(config).into_iter().filter_map(Value::as_array).map(Vec::len).sum();
+        rows.into_iter().flat_map(move |row| std::iter::repeat_n(row, parts))
+    };
+    repeated(list("examples"), &job["ice_template"]).chain(repeated(rows, config)).collect()
+}
+
+/// What is recorded, with each content part filled from its row.
+fn with_filled_parts(recorded: &Value, rows: &mut dyn Iterator<Item = Value>) -> Value {
+    match recorded {
+        Value::Array(items) => items
+            .iter()
+            .map(|item| match item.get("type") {
+                Some(_) => rows.next().map_or_else(|| item.clone(), |row| filled(item, &row)),
+                None => with_filled_parts(item, rows),
+            })
+            .collect(),
+        Value::Object(keys) => {
             // A fallback role that is null is none.
-            let mut keys = recorded.iter().filter(|(key, value)| *key != "fallback_role" || !value.is_null());
-            found.keys().all(|key| recorded.contains_key(key))
-                && keys.all(|(key, recorded)| found.get(key).is_some_and(|found| is_filled(found, recorded, in_parts)))
+            let keys = keys.iter().filter(|(key, value)| *key != "fallback_role" || !value.is_null());
+            Value::Object(keys.map(|(key, value)| (key.clone(), with_filled_parts(value, rows))).collect())
         }
-        _ => found == recorded,
+        other => other.clone(),
     }
 }
 
-/// Whether a text is a pattern with any texts for its fields.
-fn fills(text: &str, pattern: &str) -> bool {
-    let Some((before, rest)) = pattern.split_once('{') else { return text == pattern };
-    let Some((_, after)) = rest.split_once('}') else { return text == pattern };
-    let Some(text) = text.strip_prefix(before) else { return false };
-    (0..=text.len()).any(|i| text.get(i..).is_some_and(|rest| fills(rest, after)))
+/// A content part with the columns of a row for its fields.
+fn filled(part: &Value, row: &Value) -> Value {
+    match part {
+        Value::String(text) => {
+            let (mut filled, mut rest) = (String::new(), text.as_str());
+            while let Some((before, after)) = rest.split_once('{') {
+                filled += before;
+                let field = after.split_once('}').and_then(|(name, after)| Some((row.get(name)?, after)));
+                match field {
+                    Some((value, _)) => filled += &value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+                    None => filled.push('{'),
+                }
+                rest = field.map_or(after, |(_, after)| after);
+            }
+            (filled + rest).into()
+        }
+        Value::Array(items) => items.iter().map(|item| self::filled(item, row)).collect(),
+        Value::Object(keys) => keys.iter().map(|(key, value)| (key.clone(), self::filled(value, row))).collect(),
+        other => other.clone(),
+    }
 }
 
 /// What `ChatInferencer` makes messages of.

@@ -1,12 +1,14 @@
 //! AISBench's pipelines of several turns: what is sent for each, the scripted answers put back.
 
+use std::cell::RefCell;
+
 use metatok::dataset::prompter::{InferMode, TurnPlan};
 use metatok::dataset::rows::arrow_rows;
 use metatok::dataset::{Task, Value as Py};
 use metatok::{Conversation, Row};
 use serde_json::{Value, json};
 
-use crate::aisbench::{self, Parser, job, without_extra};
+use crate::aisbench::{self, Parser, job};
 use crate::dataset::{is_same, rows, task};
 use crate::{Outcome, Replayer};
 
@@ -29,8 +31,15 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
     let mut excepted = None;
     for (i, row) in test.iter().enumerate() {
         let Some(expected) = expected["rows"].get(i) else { continue };
-        let sent = Sent { replayer, case, answers: &case["answers"][i], expected };
+        let mut job = job(case);
+        job["rows"] = json!([case["test"][i]]);
+        job["meta"] = Parser::meta(&case["model"]["meta_template"]);
+        job["prompt"] = json!({ "$pl": expected["prompt"] });
+        let excepted_messages = RefCell::default();
+        let sent =
+            Sent { replayer, case, answers: &case["answers"][i], expected, job: &job, excepted: &excepted_messages };
         let found = task(py, infer).map_err(Wrong::from).and_then(|task| sent.row(&task, &train, row, i));
+        excepted = excepted_messages.take().or(excepted);
         let error = expected.get("error").or(expected.get("request_error"));
         let failed = match &found {
             Ok(()) if error.is_none() => continue,
@@ -38,10 +47,6 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
             Err(Wrong::Refused(_)) if error.is_some() => continue,
             Err(Wrong::Refused(message) | Wrong::Differs { message, .. }) => message,
         };
-        let mut job = job(case);
-        job["rows"] = json!([case["test"][i]]);
-        job["meta"] = Parser::meta(&case["model"]["meta_template"]);
-        job["prompt"] = json!({ "$pl": expected["prompt"] });
         job["sends_nothing"] = json!(expected["requests"].as_array().is_some_and(Vec::is_empty));
         job["refused"] = matches!(found, Err(Wrong::Refused(_))).into();
         let recorded = match &found {
@@ -87,6 +92,10 @@ struct Sent<'a> {
     case: &'a Value,
     answers: &'a Value,
     expected: &'a Value,
+    /// The row in the shape that the rules know.
+    job: &'a Value,
+    /// The rule by which messages differ, after which the others still count.
+    excepted: &'a RefCell<Option<String>>,
 }
 
 impl Sent<'_> {
@@ -166,10 +175,17 @@ impl Sent<'_> {
         let has_messages = Parser::has_own_meta(self.class()) && body.get("messages").is_some();
         match has_messages {
             true if self.replaces("messages") => Ok(()),
-            true => differ(
-                &aisbench::messages(&self.case["model"]["meta_template"], prompt)?,
-                &without_extra(&body["messages"]),
-            ),
+            true => {
+                let found = aisbench::messages(&self.case["model"]["meta_template"], prompt)?;
+                let mut job = self.job.clone();
+                job["found"] = found.clone();
+                let differs = differ(&found, &body["messages"]);
+                match differs.is_err().then(|| self.replayer.excepted(&job, &body["messages"])).flatten() {
+                    Some(rule) => self.excepted.replace(Some(rule)),
+                    None => return differs,
+                };
+                Ok(())
+            }
             false if body.get("prompt").is_some() && self.replaces("prompt") => Ok(()),
             false => differ(&self.parsed(prompt)?, &sent(body)),
         }
