@@ -2,13 +2,10 @@
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
-use crate::conversation::{Chat, ChatMessage, Conversation, Mode};
+use crate::conversation::{Chat, ChatMessage, Conversation, Mode, is_openai_role};
 use crate::error::Result;
 use crate::render::{Segments, TextArena};
 use crate::tokenizer::TokenId;
-
-/// The roles of messages that the model does not write.
-const ASKING: [&str; 5] = ["user", "system", "developer", "tool", "function"];
 
 const SPANS: Detail = Detail { offsets: false, text: false, ..Detail::ALL };
 
@@ -69,7 +66,7 @@ impl PromptBuilder {
         let renderer = &self.shared.renderer;
         let is_answer = |said: &ChatMessage| renderer.speaks_for_model(&said.role);
         // A chat template may have other names for the model.
-        let asks = |said: &ChatMessage| ASKING.contains(&&*said.role) && !is_answer(said);
+        let asks = |said: &ChatMessage| is_openai_role(&said.role) && !is_answer(said);
         let mode = match first.last().is_some_and(is_answer) || last.first().is_some_and(asks) {
             true => Mode::Score,
             false => Mode::Generate,

@@ -112,7 +112,7 @@ impl Subject {
                 continue;
             }
             all.push((format!("{place}.begin"), role.begin.clone()));
-            all.push((format!("{place}.prompt"), role.prompt.as_deref().unwrap_or_default().into()));
+            all.push((format!("{place}.prompt"), role.prompt_text().into()));
             all.push((format!("{place}.end"), role.end.clone()));
             let generation_prompt = role.generation_prompt.clone().unwrap_or_default();
             all.push((format!("{place}.generation_prompt"), generation_prompt));

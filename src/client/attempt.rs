@@ -61,6 +61,7 @@ pub(super) async fn attempt(http: &Http, protocol: &Protocol, sent: Sent<'_>) ->
     };
     let mut reading = Reading { http, protocol, most_tokens, started, keep_raw, raw_bytes: 0, is_stream, attempted };
     let mut events = Events::default();
+    let has_no_end = |_| Failure::Broken("an event of the stream has no end".into());
     if !is_stream {
         let body = http.body(&mut response, LARGEST).await?;
         let text = String::from_utf8_lossy(&body);
@@ -70,7 +71,6 @@ pub(super) async fn attempt(http: &Http, protocol: &Protocol, sent: Sent<'_>) ->
             reading.event(&text)?;
             return reading.finish_whole(&text);
         }
-        let has_no_end = |_| Failure::Broken("an event of the stream has no end".into());
         for data in events.push(&body).map_err(has_no_end)?.iter().chain(&events.finish()) {
             reading.event(data)?;
         }
@@ -80,9 +80,7 @@ pub(super) async fn attempt(http: &Http, protocol: &Protocol, sent: Sent<'_>) ->
     loop {
         let chunk = http.chunk(&mut response, last_data).await?;
         let data = match &chunk {
-            Some(bytes) => {
-                events.push(bytes).map_err(|_| Failure::Broken("an event of the stream has no end".into()))?
-            }
+            Some(bytes) => events.push(bytes).map_err(has_no_end)?,
             None => events.finish(),
         };
         // Comments keep a connection alive, but are not data.

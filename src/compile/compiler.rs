@@ -54,7 +54,7 @@ impl<'a> Compiler<'a> {
             name: role.role.clone(),
             api_role: role.api_role.clone(),
             begin: self.affix(&role.begin, &format!("{place}.begin"))?,
-            prompt: self.text(role.prompt.as_deref().unwrap_or_default()).at(format_args!("{place}.prompt"))?,
+            prompt: self.text(role.prompt_text()).at(format_args!("{place}.prompt"))?,
             end: self.affix(&role.end, &format!("{place}.end"))?,
             generate: role.generate,
             generation_prompt: generation_prompt

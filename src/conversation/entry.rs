@@ -334,7 +334,7 @@ impl EntryKeys {
     }
 }
 
-pub(super) fn is_openai_role(role: &str) -> bool {
+pub(crate) fn is_openai_role(role: &str) -> bool {
     matches!(role, "user" | "assistant" | "system" | "tool" | "function" | "developer")
 }
 

@@ -40,7 +40,7 @@ impl Turns {
         let api_role = named_by(role)?;
         let own = |text: Option<&String>, affix: &Affix| text.map_or_else(|| plain(affix), |text| Ok(text.clone()));
         let has_default = role.prompt.is_some();
-        let default = ContentRef::Text(role.prompt.as_deref().unwrap_or_default());
+        let default = ContentRef::Text(role.prompt_text());
         let prompt = match message.map(|message| &message.prompt) {
             Some(Prompt::Text(prompt)) => ContentRef::Text(prompt),
             Some(Prompt::Parts(_)) if self.compat && has_default => default,

@@ -95,8 +95,7 @@ impl MetaTemplate {
     pub(crate) fn names_roles_only(&self) -> bool {
         let is_silent = |role: &RoleTemplate| {
             let mut others = role.generation_prompt.iter().chain(&role.last_begin);
-            let prompt = role.prompt.as_deref().unwrap_or_default();
-            role.begin.is_empty() && role.end.is_empty() && prompt.is_empty() && others.all(Affix::is_empty)
+            role.begin.is_empty() && role.end.is_empty() && role.prompt_text().is_empty() && others.all(Affix::is_empty)
         };
         let all = || self.round.iter().filter_map(RoundItem::role).chain(&self.reserved_roles);
         let has_text = self.round.iter().any(|item| item.role().is_none());

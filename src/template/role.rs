@@ -106,6 +106,13 @@ pub enum MergeAt {
     Last,
 }
 
+impl RoleTemplate {
+    /// Its prompt; empty if it has none.
+    pub(crate) fn prompt_text(&self) -> &str {
+        self.prompt.as_deref().unwrap_or_default()
+    }
+}
+
 /// A text that may be left out, but not null: the reference fails where it writes that.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)

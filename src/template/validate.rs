@@ -92,7 +92,7 @@ fn of_what_is_written(role: &RoleTemplate) -> Option<&'static str> {
     let keys = [
         ("silent", role.silent && role.refuse.is_some()),
         ("begin", !role.begin.is_empty()),
-        ("prompt", role.prompt.as_deref().is_some_and(|prompt| !prompt.is_empty())),
+        ("prompt", !role.prompt_text().is_empty()),
         ("end", !role.end.is_empty()),
         ("trim", role.trim != Trim::None),
         ("empty", role.empty != EmptyContent::Written),

@@ -18,8 +18,8 @@ pub(crate) struct ModelArgs {
     /// Built-in model, model file, or repository
     ///
     /// `metatok models` lists the built-in models. A model file is TOML or JSON, and may come through a pipe. A repository of the
-    /// Hugging Face Hub works if a built-in model claims it, such as Qwen/Qwen3-8B. Without this option, metatok uses the chat template of --tokenizer.
-    /// Without any of the options of this section, a command without any input uses the demo.
+    /// Hugging Face Hub works if a built-in model claims it, such as Qwen/Qwen3-8B. Without this option, metatok uses the chat
+    /// template of --tokenizer. Without any of the options of this section, a command without any input uses the demo.
     #[arg(short, long, value_name = "FILE|NAME|REPO", value_parser = NonEmptyStringValueParser::new().map(ModelName::new), add = complete::models())]
     pub(crate) model: Option<ModelName>,
 
