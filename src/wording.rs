@@ -157,7 +157,15 @@ pub(crate) fn plain(message: &str) -> String {
     if let Some((length, expected)) =
         message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
     {
-        return format!("expected {}, found {length} of them", wanted(expected));
+        // A type with keys may be written as a list of their values, but nobody means that.
+        if expected.starts_with("struct ") {
+            return "expected an object, found a list".into();
+        }
+        let size = ["a tuple of size ", "an array of length "].iter().find_map(|start| expected.strip_prefix(start));
+        return match size {
+            Some(size) => format!("expected a list of {size}, found a list of {length}"),
+            None => format!("expected {}, found {length} of them", wanted(expected)),
+        };
     }
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("the key {key} is missing");
@@ -290,6 +298,7 @@ mod tests {
         #[rustfmt::skip]
         let table = [
             ("3", "expected an object, found the number 3 at column 1"),
+            ("[]", "expected an object, found a list at column 2"),
             ("{}", "the key `id` is missing at column 2"),
             (r#"{"id": "x"}"#, "expected a whole number, 0 or more, found the string \"x\" at column 10"),
             (r#"{"id": -1}"#, "expected a whole number, 0 or more, found the number -1 at column 9"),
@@ -311,6 +320,7 @@ mod tests {
             assert_eq!(said::<Thing>(json), expected, "{json}");
         }
         assert_eq!(said::<Vec<u32>>("{}"), "expected a list, found an object at column 0");
+        assert_eq!(said::<[String; 2]>(r#"["a"]"#), "expected a list of 2, found a list of 1 at column 5");
         assert_eq!(
             said::<bool>(r#""a, expected b""#),
             "expected true or false, found the string \"a, expected b\" at column 15"
