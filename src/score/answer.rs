@@ -8,7 +8,7 @@ use crate::compare::AnswerKey;
 use crate::dataset::{Row, Value};
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::score::exact;
-use crate::server::gave_up;
+use crate::server::{gave_up, is_error};
 
 /// An answer with the columns of its row that were kept.
 ///
@@ -34,7 +34,8 @@ pub struct ScoredAnswer {
     #[serde(default, deserialize_with = "exact::columns")]
     columns: Option<Row>,
     text: Option<String>,
-    error: Option<IgnoredAny>,
+    /// Not an error if it says nothing.
+    error: Option<Json>,
     /// Files of others may have other things under this name.
     finish_reason: Option<Json>,
     found: Option<IgnoredAny>,
@@ -49,7 +50,7 @@ impl ScoredAnswer {
     /// error.
     pub fn read(line: &str) -> Result<Self> {
         let answer: Self = exact::object_from_line(line)?;
-        if answer.text.is_none() && answer.error.is_none() {
+        if answer.text.is_none() && !answer.has_error() {
             let what = "there is no \"text\"; an answer must be a line that `metatok run` or `metatok trim` wrote";
             return Err(ErrorKind::Invalid(what.into()).into());
         }
@@ -87,7 +88,11 @@ impl ScoredAnswer {
     /// The text of the answer; none if it is an error, or if the engine gave up.
     pub fn text(&self) -> Option<&str> {
         let reason = self.finish_reason.as_ref().and_then(Json::as_str);
-        self.text.as_deref().filter(|_| self.error.is_none() && !reason.is_some_and(gave_up))
+        self.text.as_deref().filter(|_| !self.has_error() && !reason.is_some_and(gave_up))
+    }
+
+    fn has_error(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| is_error(&error.to_string()))
     }
 
     /// Whether the line already has the keys that scoring adds, `found` and `correct`.

@@ -68,6 +68,38 @@ impl EngineAnswer<'_> {
     }
 }
 
+/// Why an answer ended, and the stop that ended it, from two keys. Without a finish reason, a stop reason that is a usual word
+/// for one is not a stop string. Source: `ModelOutput` of Inspect and of EvalScope.
+pub(super) fn end_of(
+    finish_reason: Option<String>,
+    stop_reason: Option<StopReason>,
+) -> (Option<String>, Option<StopReason>) {
+    match (finish_reason, stop_reason) {
+        (None, Some(StopReason::String(word))) => match of_openai(&word) {
+            Some(reason) => (Some(reason.to_owned()), None),
+            None => (None, Some(StopReason::String(word))),
+        },
+        both => both,
+    }
+}
+
+/// A word for why an answer ended, in the words of OpenAI's API; none for a word that is not known.
+pub(super) fn of_openai(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "stop" | "end_turn" | "stop_sequence" | "eos" => "stop",
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => "length",
+        "tool_calls" | "tool_use" => TOOL_CALLS,
+        "content_filter" => "content_filter",
+        "unknown" => "unknown",
+        _ => return None,
+    })
+}
+
+/// Whether the value of a key `error` is an error: a table's empty field, and false, are not.
+pub(crate) fn is_error(value: &str) -> bool {
+    !matches!(value.trim(), "null" | "\"\"" | "false" | "{}" | "[]")
+}
+
 /// Whether an engine says with this word that it gave up on the answer.
 pub(crate) fn gave_up(finish_reason: &str) -> bool {
     matches!(finish_reason, "abort" | "error")

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::conversation::{SAID_BESIDE, says_nothing};
 use crate::error::{At, Result};
 use crate::input::from_json;
+use crate::server::answer::{end_of, is_error};
 use crate::server::protocol::{MODELS, Tokenize, Usage, read_models};
 use crate::server::raw_object::RawObject;
 use crate::server::request_id::json_string;
@@ -159,6 +160,8 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
         let (of_provider, stop_of_provider) =
             of_provider.map(|ProviderFields { token_ids, stop_reason }| (token_ids, stop_reason)).unzip();
         let token_ids = choice.token_ids.or(choice.output_ids).or(nvext.completion_token_ids).or(of_provider);
+        let named = choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason).or(stop_of_provider.flatten());
+        let (finish_reason, stop_reason) = end_of(choice.finish_reason, named);
         // TensorRT-LLM sends an empty text with ids.
         let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
         Ok(EngineAnswer {
@@ -170,13 +173,9 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
             text,
             is_chat,
             message: message.map(Cow::Owned),
-            finish_reason: choice.finish_reason,
-            error: choice.error,
-            stop_reason: choice
-                .stop_reason
-                .or(choice.matched_stop)
-                .or(nvext.stop_reason)
-                .or(stop_of_provider.flatten()),
+            finish_reason,
+            error: choice.error.filter(|error| is_error(error.get())),
+            stop_reason,
             stop_is_optional,
             ..answer.clone()
         })

@@ -5,7 +5,7 @@
 
 use crate::error::{At, Result};
 use crate::input::from_json;
-use crate::server::answer::TOOL_CALLS;
+use crate::server::answer::of_openai;
 use crate::server::raw_object::RawObject;
 use crate::server::said::Said;
 use crate::server::{AnswerFormat, EngineAnswer, StopReason};
@@ -18,14 +18,8 @@ pub(super) const BATCH: AnswerFormat =
 fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let said = Said::of_parts(object, "content", read_block)?;
     let reason: String = object.get("stop_reason")?.unwrap_or_default();
-    let finish_reason = match &*reason {
-        "end_turn" | "stop_sequence" => "stop",
-        "max_tokens" | "model_context_window_exceeded" => "length",
-        "tool_use" => TOOL_CALLS,
-        _ => &reason,
-    };
     Ok(vec![EngineAnswer {
-        finish_reason: Some(finish_reason.to_owned()),
+        finish_reason: Some(of_openai(&reason).map_or(reason, str::to_owned)),
         stop_reason: object.get("stop_sequence")?.map(StopReason::String),
         ..said.into_answer(object.answer()?)
     }])

@@ -48,7 +48,7 @@ pub(crate) mod vllm;
 pub(crate) mod vllm_generate;
 
 pub use answer::{EngineAnswer, StopReason};
-pub(crate) use answer::{calls_tools, gave_up};
+pub(crate) use answer::{calls_tools, gave_up, is_error};
 pub use answer_format::AnswerFormat;
 pub use answer_formats::{ANSWER_FORMATS, read_answers};
 pub(crate) use asked::Asked;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::error::Result;
+use crate::server::answer::{end_of, is_error};
 use crate::server::raw_object::RawObject;
 use crate::server::{AnswerFormat, EngineAnswer, StopReason};
 
@@ -29,7 +30,8 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
             let reason: Option<String> = object.get("finish_reason")?;
             // So is this one, which metatok gives to every error.
             let reason = reason.filter(|reason| reason != "error" || !object.has("error"));
-            Reported { finish_reason: reason, stop_reason: object.get("stop_reason")? }
+            let (finish_reason, stop_reason) = end_of(reason, object.get("stop_reason")?);
+            Reported { finish_reason, stop_reason }
         }
     };
     let message = object.raw("message").filter(|message| message.get().starts_with('{'));
@@ -45,7 +47,7 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         stop_reason: engine.stop_reason,
         stop,
         tail: object.get_own("tail").filter(|_| object.has("token_ids")).unwrap_or_default(),
-        error: object.raw("error"),
+        error: object.raw("error").filter(|error| is_error(error.get())),
         ..object.answer()?
     }])
 }
