@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::builder::PromptBuilder;
-use crate::conversation::{Conversation, Mode};
+use crate::conversation::{Conversation, Mode, REASONING_EFFORT};
 use crate::dataset::records::InputFormat;
 use crate::dataset::{Record, Row};
 use crate::error::{Setting, Warning, WayOut, counted, way_out};
@@ -72,6 +72,8 @@ enum Kind {
     WithoutRole,
     /// A key of a request that says how its answer is sampled.
     Sampling,
+    /// How long the model may think, beside a completion.
+    ReasoningEffort,
     /// Arguments of a call, which the chat template encodes once more.
     Arguments,
 }
@@ -102,7 +104,8 @@ impl Notes {
         }
         self.see_omissions(omissions, &place);
         for key in &record.sampling_keys {
-            self.add(Kind::Sampling, key, 1, &place);
+            let kind = if *key == REASONING_EFFORT { Kind::ReasoningEffort } else { Kind::Sampling };
+            self.add(kind, key, 1, &place);
         }
         if mode == Mode::Generate {
             self.see_completion(record, &place);
@@ -270,7 +273,9 @@ impl Noticed {
                 "string-left-out",
                 format!("{} without a role left out, because messages have no place for them", many("string")),
             ),
-            Kind::Sampling => ("sampling-ignored", format!("{name:?} of {} is ignored", many("request"))),
+            Kind::Sampling | Kind::ReasoningEffort => {
+                ("sampling-ignored", format!("{name:?} of {} is ignored", many("request")))
+            }
             Kind::Arguments => {
                 let calls = many("call");
                 let what =
@@ -293,6 +298,7 @@ impl Kind {
             }
             Self::WithoutRole => "write {role, prompt} in their place".into(),
             Self::Sampling => "metatok's own options say how answers are sampled".into(),
+            Self::ReasoningEffort => "only chat templates read it, beside the messages of a request".into(),
             Self::Arguments => "write an object, as servers give it to templates".into(),
             _ => return None,
         })

@@ -162,6 +162,10 @@ fn not_found(name: &str) -> Error {
     let near = near(name);
     let mut what = format!("there is no file {name:?} and no built-in model with that name");
     let way_out = match &near[..] {
+        _ if ConversationTemplate::load(name).is_ok() => {
+            what += "; it is a conversation template";
+            way_out![Setting::CONVERSATION_TEMPLATE.set_to(name.to_owned()), " uses it"]
+        }
         near if looks_like_a_repository(name) => {
             what += " or for that repository";
             let model = match near {

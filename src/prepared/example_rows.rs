@@ -50,7 +50,7 @@ impl PreparedDataset {
             let rows = format!("{} for examples", counted(missing.rows(), "row"));
             let what = lack_column(lacking, &rows, &field.column);
             let (filled, lacking_too) = match self.fills_examples() {
-                true => (", or are filled from the row that is asked", " that lack it, too"),
+                true => (", or are filled from the row that is asked", " that also lack it"),
                 false => ("", ""),
             };
             let stay = format!("there such fields stay{filled}");

@@ -99,7 +99,10 @@ impl Task {
     /// A warning about a row of several turns without answers, for prompts whose earlier turns have the dataset's.
     pub fn no_answers(&self, row: &Row) -> Option<String> {
         let (question, answer) = match (&self.prompt_template, &self.ice_template, &self.input_columns[..]) {
-            (Some(template), ..) => template.turn_columns().map(|[question, answer]| (question, Some(answer)))?,
+            (Some(template), ..) => match template.turn_columns() {
+                Some([question, answer]) => (question, Some(answer)),
+                None => (self.input_columns.first()?.as_str(), self.output_column.as_deref()),
+            },
             (None, None, [question]) => (question.as_str(), self.output_column.as_deref()),
             _ => return None,
         };

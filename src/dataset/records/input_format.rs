@@ -229,7 +229,9 @@ fn has_response(keys: &Keys<'_>) -> bool {
 fn nothing_fits(keys: &Keys<'_>) -> Error {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     let names = keys.names();
-    let way_out = if keys.begins("turns", '[') {
+    let way_out = if keys.lists_messages("turns") {
+        "\"turns\" lists messages: name the list \"messages\"".into()
+    } else if keys.begins("turns", '[') {
         way_out![
             "\"turns\" lists questions without answers, each of which needs the previous answer: use them as rows, with ",
             Setting::DATASET,

@@ -1,7 +1,7 @@
 //! The keys of a record that any format reads, each with its value as raw JSON.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess};
@@ -160,6 +160,11 @@ impl<'a> Keys<'a> {
         self.raw(key).is_some_and(|raw| raw.starts_with(with))
     }
 
+    /// Whether a value lists messages.
+    pub(crate) fn lists_messages(&self, key: &str) -> bool {
+        self.raw(key).and_then(keys_of_first).is_some_and(|keys| keys.contains("role"))
+    }
+
     /// Whether a value is as good as missing: an empty string, list or object, `false`, or an empty list as a string.
     pub(crate) fn is_empty(&self, key: &str) -> bool {
         self.raw(key).is_none_or(|raw| {
@@ -208,11 +213,14 @@ impl<'a> Keys<'a> {
         rejected_line(self.object)
     }
 
-    /// A key, known or not, whose value lists objects, as in a file that is one object with its records in a list.
+    /// A key, known or not, whose value lists objects, as in a file that is one object with its records in a list: if there
+    /// are several, one whose first object has messages. None lists messages itself.
     pub(crate) fn list_of_objects(&self) -> Option<String> {
         let all: BTreeMap<String, &RawValue> = serde_json::from_str(self.object).unwrap_or_default();
-        let lists = |value: &RawValue| begins_with_object(value.get()) && !value.get().contains("\"role\"");
-        all.into_iter().find(|(_, value)| lists(value)).map(|(key, _)| key)
+        let lists = all.into_iter().filter_map(|(key, value)| Some((key, keys_of_first(value.get())?)));
+        let mut lists: Vec<_> = lists.filter(|(_, first)| !first.contains("role")).collect();
+        let with_messages = lists.iter().position(|(_, first)| first.contains("messages"));
+        (!lists.is_empty()).then(|| lists.swap_remove(with_messages.unwrap_or(0)).0)
     }
 
     /// The keys that it has, for an error: known or not, quoted, and which of them are null.
@@ -221,6 +229,13 @@ impl<'a> Keys<'a> {
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         if names.is_empty() { "no keys".into() } else { names.join(", ") + &more }
     }
+}
+
+/// The keys of the first item of a list, if that is an object.
+fn keys_of_first(list: &str) -> Option<BTreeSet<String>> {
+    let items: Vec<&RawValue> = serde_json::from_str(list).ok()?;
+    let first: BTreeMap<String, IgnoredAny> = serde_json::from_str(items.first()?.get()).ok()?;
+    Some(first.into_keys().collect())
 }
 
 /// Whether a value is a list whose first item is an object.

@@ -81,7 +81,8 @@ impl Examples {
 fn others(ids: &[i64], count: usize, is_other: impl Fn(&i64) -> bool) -> Result<Vec<i64>> {
     let others: Vec<i64> = ids.iter().copied().filter(is_other).take(count).collect();
     if others.len() < count {
-        let what = format!("only {} examples are left without the row itself, not {count}", others.len());
+        let left = counted(others.len() as u64, "example");
+        let what = format!("without the row itself, only {left} can be used, not {count}");
         return Err(ErrorKind::Dataset(what).with_way_out("remove duplicate rows of the training set, or add others"));
     }
     Ok(others)

@@ -134,8 +134,7 @@ impl Form {
         }
         if record.iter().any(|field| self.looks_like_rows(field)) {
             let what = "a field between quotes has tabs and line ends, as if it were several records".to_owned();
-            let way_out =
-                quotes_are_text().and(", or to ").and(Setting::QUOTES.set_to(Quotes::Fields.name())).and(" if not");
+            let way_out = quotes_are_text().and(", or else ").and(Setting::QUOTES.set_to(Quotes::Fields.name()));
             return Err(Wrong { what, way_out: Some(way_out) });
         }
         if record.len() != names.len() {

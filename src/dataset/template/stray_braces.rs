@@ -75,7 +75,12 @@ fn opening<'t>(text: &'t str, at: usize, is_unmatched: bool, is_column: &impl Fn
     }
     let after = &rest[name.len()..];
     if is_closed && is_column(name) && is_format(&inner[name.len()..]) {
-        return stray(line + 2, name, "has a format code, so it is not a field and stays in the prompt");
+        let what = match after.chars().next() {
+            Some('[') => "has an index, so it is not a field and stays in the prompt",
+            Some('.') => "has an attribute, so it is not a field and stays in the prompt",
+            _ => "has a format code, so it is not a field and stays in the prompt",
+        };
+        return stray(line + 2, name, what);
     }
     let ends_a_word = after.chars().next().is_none_or(char::is_whitespace);
     if is_unmatched || (!is_closed && ends_a_word && is_column(name)) {

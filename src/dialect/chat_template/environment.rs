@@ -132,6 +132,8 @@ fn of_python(format: &str) -> String {
             'X' => translated += "%H:%M:%S",
             'r' => translated += "%I:%M:%S %p",
             'z' | 'Z' => {}
+            // `#` writes these in capitals.
+            '#' if rest[at + 2..].starts_with(['a', 'A', 'b', 'B', 'h']) => translated += "%^",
             directive => translated.extend(['%', directive]),
         }
         rest = &rest[at + 1 + directive.len_utf8()..];

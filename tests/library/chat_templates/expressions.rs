@@ -162,6 +162,7 @@ pub(super) const EXPRESSIONS: [&str; 221] = [
     "'one two_3, é-\u{300}x' | wordcount",
     "strftime_now(format='%Y')",
     "strftime_now('%EY %Od %Ex')",
+    "strftime_now('%#a %#A %#b %#B %#h')",
     "x | items | list",
     "x[0]",
     "x['a']",
