@@ -56,7 +56,10 @@ impl Partial {
         let file = builder.prefix(&format!(".{name}.")).suffix(".partial").tempfile_in(directory);
         // The hidden file's own name says nothing to whoever named the final one.
         let file = file.map_err(|error| {
-            let what = format!("no file can be created in {}: {}", directory.display(), error.kind());
+            let kind = error.kind().to_string();
+            // Some, such as too many open files, are of no kind.
+            let cause = if kind == "uncategorized error" { error.to_string() } else { kind };
+            let what = format!("no file can be created in {}: {cause}", directory.display());
             io::Error::new(error.kind(), what)
         })?;
         files.push(Listed { path: file.path().to_owned(), kept_as: None });

@@ -82,7 +82,7 @@ pub(crate) struct InputArgs {
 
     /// Column of the rows' ids
     ///
-    /// Every row must have this column. Default: id, or the row's number in the file if a row has no id.
+    /// Every row must have this column. Default: id, or the row's number, over all files, if it has no id.
     #[arg(long, value_name = "NAME", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) id_column: Option<String>,
 

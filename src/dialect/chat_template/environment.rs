@@ -143,6 +143,7 @@ fn of_python(format: &str) -> String {
 }
 
 fn raise_exception(what: &Value) -> Result<Value, Error> {
-    let what = without_marks(&what.to_string()).into_owned();
+    let text = what.as_str().map_or_else(|| python_repr::repr(what), str::to_owned);
+    let what = without_marks(&text).into_owned();
     Err(Error::new(ErrorKind::InvalidOperation, what.clone()).with_source(Raised(what)))
 }
