@@ -5,13 +5,12 @@
 //! 1.6. The preprocessor leaves a prompt of ids unchanged. It reads `nvext.token_data` only if the prompt is text, and its
 //! older versions then answer the text.
 
-use crate::builder::PromptBuilder;
-use crate::error::{Result, Warning};
+use crate::error::Result;
 use crate::server::engine_keys::{EngineKeys, PENALTIES};
 use crate::server::object::Object;
 use crate::server::request::Requests;
 use crate::server::{Protocol, completions};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
+use crate::sink::{Accepts, BuiltPrompt, OutputForm, PromptKey};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "dynamo",
@@ -19,7 +18,11 @@ pub(crate) const FORM: OutputForm = OutputForm {
     extension: "jsonl",
     // The server rejects unknown keys.
     accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
-    open: Some(|builder, options| Ok(Sink::lines(Dynamo::new(builder, options.request)?))),
+    open: Some(|builder, options| {
+        let requests = Requests::new(&ENGINE, builder, options.request)?;
+        // Version 1.6 takes as many.
+        Ok(requests.at_most_strings(builder, 32).into_sink(write))
+    }),
 };
 
 const ENGINE: EngineKeys = EngineKeys {
@@ -31,47 +34,21 @@ const ENGINE: EngineKeys = EngineKeys {
     off: PENALTIES,
     prompt_keys: &["user", "prompt"],
     needs_model: true,
+    request_keys: None,
     scored_max_tokens: None,
 };
 
 /// Writes a body of `/v1/completions` for each prompt and requests the generated ids. The server assigns its own ids to
 /// requests; `user` is for the sender.
-#[derive(Debug)]
-pub struct Dynamo {
-    requests: Requests,
-}
-
-impl Dynamo {
-    /// For the prompts of a builder.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that Dynamo does not take, and if the model has no
-    /// name.
-    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        // Version 1.6 takes as many.
-        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.at_most_strings(builder, 32) })
-    }
-}
-
-impl LineSink for Dynamo {
-    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let requests = &self.requests;
-        requests.check(key, built)?;
-        let mut body = Object::open(out, &requests.options.params);
-        body.string("user", &requests.id(key));
-        requests.write_model(&mut body);
-        requests.write_prompt("prompt", built, &mut body);
-        requests.write_sampling(key, &mut body);
-        requests.write_stops_if_any(&mut body);
-        body.json("nvext", r#"{"extra_fields":["completion_token_ids","stop_reason"]}"#);
-        requests.write_openai_stream(&mut body);
-        body.close_line(key);
-        Ok(())
-    }
-
-    fn warnings(&self) -> &[Warning] {
-        &self.requests.warnings
-    }
+fn write(requests: &Requests, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, body: &mut Object<'_>) -> Result<()> {
+    body.string("user", &requests.id(key));
+    requests.write_model(body);
+    requests.write_prompt("prompt", built, body);
+    requests.write_sampling(key, body);
+    requests.write_stops_if_any(body);
+    body.json("nvext", r#"{"extra_fields":["completion_token_ids","stop_reason"]}"#);
+    requests.write_openai_stream(body);
+    Ok(())
 }
 
 pub(super) const PROTOCOL: Protocol = Protocol { name: "dynamo", form: "dynamo", ..completions::VLLM };

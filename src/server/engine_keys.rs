@@ -19,6 +19,8 @@ pub(super) struct EngineKeys {
     pub(super) prompt_keys: &'static [&'static str],
     /// Whether a request names the model.
     pub(super) needs_model: bool,
+    /// The keys of the request itself, if all others are keys of an object in it.
+    pub(super) request_keys: Option<&'static [&'static str]>,
     /// The smallest limit on new tokens with a text to score. None if it scores no texts.
     pub(super) scored_max_tokens: Option<u64>,
 }

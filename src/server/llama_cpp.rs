@@ -5,8 +5,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::builder::PromptBuilder;
-use crate::error::{Result, Warning};
+use crate::error::Result;
 use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
 use crate::server::protocol::{MODELS, Tokenize, Usage, number, read_models};
@@ -14,7 +13,7 @@ use crate::server::raw_object::RawObject;
 use crate::server::request::Requests;
 use crate::server::unfinished::unfinished;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
+use crate::sink::{Accepts, BuiltPrompt, OutputForm, PromptKey};
 use crate::tokenizer::TokenId;
 
 pub(crate) const FORM: OutputForm = OutputForm {
@@ -22,7 +21,10 @@ pub(crate) const FORM: OutputForm = OutputForm {
     about: "Bodies of llama.cpp's /completion",
     extension: "jsonl",
     accepts: Accepts::REQUEST,
-    open: Some(|builder, options| Ok(Sink::lines(LlamaCpp::new(builder, options.request)?))),
+    open: Some(|builder, options| {
+        let requests = Requests::new(&ENGINE, builder, options.request)?;
+        Ok(requests.warn_of_ignored_ids(builder).into_sink(write))
+    }),
 };
 
 const ENGINE: EngineKeys = EngineKeys {
@@ -46,45 +48,21 @@ const ENGINE: EngineKeys = EngineKeys {
     ],
     prompt_keys: &["id", "prompt"],
     needs_model: false,
+    request_keys: None,
     scored_max_tokens: None,
 };
 
 /// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens and ignores
 /// `id` and `stop_token_ids`, which are for readers of the file.
-#[derive(Debug)]
-pub struct LlamaCpp {
-    requests: Requests,
-}
-
-impl LlamaCpp {
-    /// For the prompts of a builder.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that llama.cpp does not take.
-    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_ignored_ids(builder) })
-    }
-}
-
-impl LineSink for LlamaCpp {
-    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let requests = &self.requests;
-        requests.check(key, built)?;
-        let mut body = Object::open(out, &requests.options.params);
-        body.string("id", &requests.id(key));
-        requests.write_prompt("prompt", built, &mut body);
-        requests.write_sampling(key, &mut body);
-        requests.write_stops(&mut body);
-        body.json("cache_prompt", true);
-        body.json("return_tokens", true);
-        requests.write_stream(&mut body);
-        body.close_line(key);
-        Ok(())
-    }
-
-    fn warnings(&self) -> &[Warning] {
-        &self.requests.warnings
-    }
+fn write(requests: &Requests, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, body: &mut Object<'_>) -> Result<()> {
+    body.string("id", &requests.id(key));
+    requests.write_prompt("prompt", built, body);
+    requests.write_sampling(key, body);
+    requests.write_stops(body);
+    body.json("cache_prompt", true);
+    body.json("return_tokens", true);
+    requests.write_stream(body);
+    Ok(())
 }
 
 pub(super) const ANSWERS: AnswerFormat =

@@ -5,21 +5,24 @@
 
 use serde_json::json;
 
-use crate::builder::PromptBuilder;
-use crate::error::{Result, Warning};
+use crate::error::Result;
 use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
 use crate::server::protocol::{MODELS, Tokenize, read_models};
 use crate::server::request::Requests;
 use crate::server::{Protocol, sglang};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
+use crate::sink::{Accepts, BuiltPrompt, OutputForm, PromptKey};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "lmdeploy",
     about: "Bodies of LMDeploy's /generate",
     extension: "jsonl",
     accepts: Accepts::REQUEST,
-    open: Some(|builder, options| Ok(Sink::lines(Lmdeploy::new(builder, options.request)?))),
+    open: Some(|builder, options| {
+        let requests = Requests::new(&ENGINE, builder, options.request)?;
+        let what = "LMDeploy ignores a stop string that is more than one token; trimming cuts at it";
+        Ok(requests.warn_of_strings(what).into_sink(write))
+    }),
 };
 
 const ENGINE: EngineKeys = EngineKeys {
@@ -32,47 +35,21 @@ const ENGINE: EngineKeys = EngineKeys {
     off: &[("min_p", "0"), ("repetition_penalty", "1")],
     prompt_keys: &["id", "input_ids"],
     needs_model: false,
+    request_keys: None,
     scored_max_tokens: None,
 };
 
 /// Writes a body of LMDeploy's `/generate` for each prompt, with sampling and stops at its top level. The server
 /// answers with `output_ids`. It assigns its own ids to requests; `id` is for the sender.
-#[derive(Debug)]
-pub struct Lmdeploy {
-    requests: Requests,
-}
-
-impl Lmdeploy {
-    /// For the prompts of a builder.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that LMDeploy does not take.
-    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        let requests = Requests::new(&ENGINE, builder, options)?;
-        let what = "LMDeploy ignores a stop string that is more than one token; trimming cuts at it";
-        Ok(Self { requests: requests.warn_of_strings(what) })
-    }
-}
-
-impl LineSink for Lmdeploy {
-    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let requests = &self.requests;
-        requests.check(key, built)?;
-        let mut body = Object::open(out, &requests.options.params);
-        body.string("id", &requests.id(key));
-        requests.write_prompt("input_ids", built, &mut body);
-        requests.write_sampling(key, &mut body);
-        requests.write_stops(&mut body);
-        // Without it, the ids of an answer end before the stop.
-        body.json("include_stop_str_in_output", true);
-        requests.write_stream(&mut body);
-        body.close_line(key);
-        Ok(())
-    }
-
-    fn warnings(&self) -> &[Warning] {
-        &self.requests.warnings
-    }
+fn write(requests: &Requests, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, body: &mut Object<'_>) -> Result<()> {
+    body.string("id", &requests.id(key));
+    requests.write_prompt("input_ids", built, body);
+    requests.write_sampling(key, body);
+    requests.write_stops(body);
+    // Without it, the ids of an answer end before the stop.
+    body.json("include_stop_str_in_output", true);
+    requests.write_stream(body);
+    Ok(())
 }
 
 pub(super) const PROTOCOL: Protocol = Protocol {

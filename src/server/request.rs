@@ -7,13 +7,15 @@ use crate::builder::PromptBuilder;
 use crate::conversation::Mode;
 use crate::error::{ErrorKind, Result, Setting, Warning, way_out};
 use crate::server::engine_keys::EngineKeys;
+use crate::server::nested_params::NestedParams;
 use crate::server::object::Object;
 use crate::server::request_id::request_id;
 use crate::sink::{
     BuiltPrompt, PromptKey, RequestOptions, no_place_for_scores, refuse_choices_and_media, refuse_unless_plain,
-    write_ids, write_json, write_numbers,
+    write_ids, write_json,
 };
 use crate::stop::{StopId, StopSource};
+use crate::tokenizer::TokenId;
 
 /// The sampling of an answer, with a value for every parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,10 +32,12 @@ pub(super) struct Sampled {
 pub(super) struct Requests {
     pub(super) engine: &'static EngineKeys,
     pub(super) options: RequestOptions,
+    /// The user's own keys, where each is written.
+    pub(super) params: NestedParams,
     /// The limit on new tokens if prompts are texts to score.
     scored_max_tokens: Option<u64>,
+    pub(super) stop_token_ids: Vec<TokenId>,
     /// As JSON. They are the same for every request.
-    stop_token_ids: Vec<u8>,
     stop: Vec<u8>,
     has_stop: bool,
     pub(super) warnings: Vec<Warning>,
@@ -57,11 +61,18 @@ impl Requests {
             Mode::Score => Some(engine.scored_max_tokens.ok_or_else(|| no_place_for_scores(engine.name))?),
         };
         let stops = builder.stop();
-        let (mut stop_token_ids, mut stop) = (Vec::new(), Vec::new());
-        write_numbers(stops.stop_token_ids(), &mut stop_token_ids);
+        let mut stop = Vec::new();
         write_json(stops.strings(), &mut stop);
-        let has_stop = !stops.strings().is_empty();
-        Ok(Self { engine, options, scored_max_tokens, stop_token_ids, stop, has_stop, warnings })
+        Ok(Self {
+            engine,
+            params: NestedParams::new(&options.params, engine.request_keys),
+            options,
+            scored_max_tokens,
+            stop_token_ids: stops.stop_token_ids().collect(),
+            stop,
+            has_stop: !stops.strings().is_empty(),
+            warnings,
+        })
     }
 
     /// Adds a warning about stop strings, if there are any.
@@ -227,7 +238,7 @@ impl Requests {
 
     fn write_stop_ids(&self, object: &mut Object<'_>) {
         if let Some(out) = object.key("stop_token_ids") {
-            out.extend_from_slice(&self.stop_token_ids);
+            write_ids(&self.stop_token_ids, out);
         }
     }
 

@@ -9,10 +9,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
 use crate::server::engine_keys::{EngineKeys, PENALTIES};
-use crate::server::nested_params::NestedParams;
 use crate::server::object::Object;
 use crate::server::protocol::{MODELS, Tokenize, Usage, number, read_models};
 use crate::server::raw_object::RawObject;
@@ -20,14 +18,21 @@ use crate::server::request::{Requests, first_scored};
 use crate::server::token_logprobs::{SglangLogprob, all};
 use crate::server::unfinished::{NO_REASON, is_null, unfinished};
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
+use crate::sink::{Accepts, BuiltPrompt, OutputForm, PromptKey};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "sglang",
     about: "Bodies of SGLang's /generate",
     extension: "jsonl",
     accepts: Accepts { scores: true, ..Accepts::REQUEST },
-    open: Some(|builder, options| Ok(Sink::lines(Sglang::new(builder, options.request)?))),
+    open: Some(|builder, options| {
+        let mut requests = Requests::new(&ENGINE, builder, options.request)?;
+        if requests.options.seed.is_some() {
+            let what = "SGLang uses a request's seed only if it was started with deterministic inference enabled";
+            requests.warnings.push(Warning::new("seed-needs-mode", what));
+        }
+        Ok(requests.into_sink(write))
+    }),
 };
 
 const ENGINE: EngineKeys = EngineKeys {
@@ -39,6 +44,7 @@ const ENGINE: EngineKeys = EngineKeys {
     off: PENALTIES,
     prompt_keys: &["rid", "input_ids", "sampling_params"],
     needs_model: false,
+    request_keys: Some(REQUEST_KEYS),
     scored_max_tokens: Some(0),
 };
 
@@ -73,56 +79,24 @@ const REQUEST_KEYS: &[&str] = &[
 
 /// Writes `rid`, `input_ids` and `sampling_params` for each prompt; no `rid` where answers are streamed, which come on the
 /// connection of their request.
-#[derive(Debug)]
-pub struct Sglang {
-    requests: Requests,
-    params: NestedParams,
-}
-
-impl Sglang {
-    /// For the prompts of a builder.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that SGLang does not take.
-    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        let params = NestedParams::new(&options.params, REQUEST_KEYS);
-        let mut requests = Requests::new(&ENGINE, builder, options)?;
-        if requests.options.seed.is_some() {
-            let what = "SGLang uses a request's seed only if it was started with deterministic inference enabled";
-            requests.warnings.push(Warning::new("seed-needs-mode", what));
-        }
-        Ok(Self { requests, params })
+fn write(requests: &Requests, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, body: &mut Object<'_>) -> Result<()> {
+    // Seconds after a stream has ended, SGLang aborts whatever has its `rid`: a request of the next run, or one that is
+    // tried again.
+    if !requests.options.stream {
+        body.string("rid", &requests.id(key));
     }
-}
-
-impl LineSink for Sglang {
-    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let requests = &self.requests;
-        requests.check(key, built)?;
-        let mut body = Object::open(out, &self.params.request);
-        // Seconds after a stream has ended, SGLang aborts whatever has its `rid`: a request of the next run, or one that is
-        // tried again.
-        if !requests.options.stream {
-            body.string("rid", &requests.id(key));
-        }
-        requests.write_prompt("input_ids", built, &mut body);
-        body.object("sampling_params", &self.params.sampling, |sampling| {
-            requests.write_sampling(key, sampling);
-            requests.write_stops(sampling);
-        });
-        if requests.scores_texts() {
-            body.json("return_logprob", true);
-            // The first of the returned tokens has no log-probability.
-            body.json("logprob_start_len", first_scored(built).saturating_sub(1));
-        }
-        requests.write_stream(&mut body);
-        body.close_line(key);
-        Ok(())
+    requests.write_prompt("input_ids", built, body);
+    body.object("sampling_params", &requests.params.nested, |sampling| {
+        requests.write_sampling(key, sampling);
+        requests.write_stops(sampling);
+    });
+    if requests.scores_texts() {
+        body.json("return_logprob", true);
+        // The first of the returned tokens has no log-probability.
+        body.json("logprob_start_len", first_scored(built).saturating_sub(1));
     }
-
-    fn warnings(&self) -> &[Warning] {
-        &self.requests.warnings
-    }
+    requests.write_stream(body);
+    Ok(())
 }
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "SGLang", keys: &["meta_info"], read: read_whole };
@@ -240,7 +214,9 @@ mod tests {
     use serde_json::value::to_raw_value;
 
     use super::*;
+    use crate::builder::PromptBuilder;
     use crate::conversation::Conversation;
+    use crate::sink::{FormOptions, RequestOptions, Sink};
 
     #[test]
     fn a_prompt_is_shorter_than_the_context_by_what_the_server_says() {
@@ -260,7 +236,10 @@ mod tests {
         for stream in [false, true] {
             let options = RequestOptions { stream, ..RequestOptions::default() };
             let mut line = Vec::new();
-            let sink = Sglang::new(&builder, options).expect("it takes these options");
+            let options = FormOptions { request: options, ..FormOptions::default() };
+            let Sink::Lines(sink) = FORM.open(&builder, options).expect("it takes these options") else {
+                panic!("a request is a line")
+            };
             sink.write(&PromptKey::of(&to_raw_value(&3).expect("a number is JSON")), &(&prompt).into(), &mut line)
                 .expect("it is a prompt to continue");
             let body: serde_json::Value = serde_json::from_slice(&line).expect("a request is JSON");

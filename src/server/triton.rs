@@ -9,14 +9,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::builder::PromptBuilder;
-use crate::error::{At, Error, ErrorKind, Result, Warning};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
 use crate::server::raw_object::RawObject;
 use crate::server::request::{Requests, Sampled};
 use crate::server::{AnswerFormat, EngineAnswer};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink, write_numbers};
+use crate::sink::{Accepts, BuiltPrompt, OutputForm, PromptKey, write_numbers};
 use crate::tokenizer::TokenId;
 use crate::wording;
 
@@ -25,7 +24,12 @@ pub(crate) const FORM: OutputForm = OutputForm {
     about: "Tensors as JSON for Triton's tensorrt_llm model",
     extension: "jsonl",
     accepts: Accepts { columns: false, ..Accepts::REQUEST },
-    open: Some(|builder, options| Ok(Sink::lines(Triton::new(builder, options.request)?))),
+    open: Some(|builder, options| {
+        options.request.params.iter().try_for_each(|(name, value)| check_input(name, value))?;
+        let requests = Requests::new(&ENGINE, builder, options.request)?;
+        let what = "Triton's tensors have no stop strings; trimming cuts at them";
+        Ok(requests.warn_of_strings(what).into_sink(write))
+    }),
 };
 
 const ENGINE: EngineKeys = EngineKeys {
@@ -37,6 +41,8 @@ const ENGINE: EngineKeys = EngineKeys {
     off: &[],
     prompt_keys: &["input_ids", "input_lengths"],
     needs_model: false,
+    // All parameters are inputs.
+    request_keys: Some(&[]),
     scored_max_tokens: None,
 };
 
@@ -71,70 +77,40 @@ const NUMBERS: &[(&str, &str)] = &[
 ];
 
 /// Writes a request in KServe's protocol for each prompt, for `/v2/models/tensorrt_llm/infer`.
-#[derive(Debug)]
-pub struct Triton {
-    requests: Requests,
-    stop_token_ids: Vec<TokenId>,
+fn write(requests: &Requests, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, body: &mut Object<'_>) -> Result<()> {
+    body.string("id", &requests.id(key));
+    if let Some(out) = body.key("inputs") {
+        out.push(b'[');
+        write_inputs(requests, key, &built.prompt.input_ids, out);
+        out.push(b']');
+    }
+    body.json("outputs", r#"[{"name":"output_ids"},{"name":"sequence_length"}]"#);
+    Ok(())
 }
 
-impl Triton {
-    /// For the prompts of a builder.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] for a parameter that is not an input of the model, or not a number.
-    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        options.params.iter().try_for_each(|(name, value)| check_input(name, value))?;
-        let requests = Requests::new(&ENGINE, builder, options)?;
-        let what = "Triton's tensors have no stop strings; trimming cuts at them";
-        let requests = requests.warn_of_strings(what);
-        Ok(Self { requests, stop_token_ids: builder.stop().stop_token_ids().collect() })
+fn write_inputs(requests: &Requests, key: &PromptKey<'_>, ids: &[TokenId], out: &mut Vec<u8>) {
+    let mut inputs = Inputs { out, params: &requests.params.nested };
+    inputs.ids("input_ids", &[1, ids.len()], ids.iter().copied());
+    inputs.out.push(b',');
+    inputs.ids("input_lengths", &[1, 1], [ids.len()].into_iter());
+    let Sampled { max_tokens, temperature, top_p, top_k, seed } = requests.sampled(key);
+    inputs.number("request_output_len", max_tokens);
+    // The model rejects temperature 0. Sampling from the likeliest token only has the same effect.
+    inputs.number("temperature", if temperature == 0.0 { 1.0 } else { temperature });
+    inputs.number("runtime_top_k", top_k);
+    inputs.number("runtime_top_p", top_p);
+    inputs.number("repetition_penalty", 1);
+    inputs.number("presence_penalty", 0);
+    inputs.number("frequency_penalty", 0);
+    if let Some(seed) = seed {
+        inputs.number("seed", seed);
     }
-
-    fn write_inputs(&self, key: &PromptKey<'_>, ids: &[TokenId], out: &mut Vec<u8>) {
-        let mut inputs = Inputs { out, params: &self.requests.options.params };
-        inputs.ids("input_ids", &[1, ids.len()], ids.iter().copied());
-        inputs.out.push(b',');
-        inputs.ids("input_lengths", &[1, 1], [ids.len()].into_iter());
-        let Sampled { max_tokens, temperature, top_p, top_k, seed } = self.requests.sampled(key);
-        inputs.number("request_output_len", max_tokens);
-        // The model rejects temperature 0. Sampling from the likeliest token only has the same effect.
-        inputs.number("temperature", if temperature == 0.0 { 1.0 } else { temperature });
-        inputs.number("runtime_top_k", top_k);
-        inputs.number("runtime_top_p", top_p);
-        inputs.number("repetition_penalty", 1);
-        inputs.number("presence_penalty", 0);
-        inputs.number("frequency_penalty", 0);
-        if let Some(seed) = seed {
-            inputs.number("seed", seed);
-        }
-        inputs.number("exclude_input_in_output", true);
-        if self.requests.options.stream {
-            inputs.number("streaming", true);
-        }
-        inputs.stops(&self.stop_token_ids);
-        inputs.params();
+    inputs.number("exclude_input_in_output", true);
+    if requests.options.stream {
+        inputs.number("streaming", true);
     }
-}
-
-impl LineSink for Triton {
-    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        self.requests.check(key, built)?;
-        let no_params = Map::new();
-        let mut request = Object::open(out, &no_params);
-        request.string("id", &self.requests.id(key));
-        if let Some(out) = request.key("inputs") {
-            out.push(b'[');
-            self.write_inputs(key, &built.prompt.input_ids, out);
-            out.push(b']');
-        }
-        request.json("outputs", r#"[{"name":"output_ids"},{"name":"sequence_length"}]"#);
-        request.close_line(key);
-        Ok(())
-    }
-
-    fn warnings(&self) -> &[Warning] {
-        &self.requests.warnings
-    }
+    inputs.stops(&requests.stop_token_ids);
+    inputs.params();
 }
 
 /// Writes tensors. The user's own override all but the first two.

@@ -3,12 +3,11 @@
 //! Sources: `tensorrt_llm/serve/openai_protocol.py` at 0076e93, `tensorrt_llm/serve/postprocess_handlers.py` at 01bf192
 //! and `tensorrt_llm/sampling_params.py` at 000a01d.
 
-use crate::builder::PromptBuilder;
-use crate::error::{Result, Warning};
+use crate::error::Result;
 use crate::server::engine_keys::EngineKeys;
 use crate::server::object::Object;
 use crate::server::request::Requests;
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
+use crate::sink::{Accepts, BuiltPrompt, OutputForm, PromptKey};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "trtllm",
@@ -16,7 +15,11 @@ pub(crate) const FORM: OutputForm = OutputForm {
     extension: "jsonl",
     // The server rejects unknown keys.
     accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
-    open: Some(|builder, options| Ok(Sink::lines(TrtLlm::new(builder, options.request)?))),
+    open: Some(|builder, options| {
+        let requests = Requests::new(&ENGINE, builder, options.request)?;
+        let what = "TensorRT-LLM looks for the ids of a stop string, and misses the string if the model writes it with other ids";
+        Ok(requests.warn_of_strings(what).into_sink(write))
+    }),
 };
 
 const ENGINE: EngineKeys = EngineKeys {
@@ -35,46 +38,19 @@ const ENGINE: EngineKeys = EngineKeys {
     ],
     prompt_keys: &["user", "prompt"],
     needs_model: true,
+    request_keys: None,
     scored_max_tokens: None,
 };
 
 /// Writes a body of `/v1/completions` for each prompt. The server returns ids only if it is asked not to decode them.
 /// It assigns its own ids to requests; `user` is for the sender.
-#[derive(Debug)]
-pub struct TrtLlm {
-    requests: Requests,
-}
-
-impl TrtLlm {
-    /// For the prompts of a builder.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that TensorRT-LLM does not take, and if the model has
-    /// no name.
-    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        let requests = Requests::new(&ENGINE, builder, options)?;
-        let what = "TensorRT-LLM looks for the ids of a stop string, and misses the string if the model writes it with other ids";
-        Ok(Self { requests: requests.warn_of_strings(what) })
-    }
-}
-
-impl LineSink for TrtLlm {
-    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let requests = &self.requests;
-        requests.check(key, built)?;
-        let mut body = Object::open(out, &requests.options.params);
-        body.string("user", &requests.id(key));
-        requests.write_model(&mut body);
-        requests.write_prompt("prompt", built, &mut body);
-        requests.write_sampling(key, &mut body);
-        requests.write_stops(&mut body);
-        body.json("detokenize", false);
-        requests.write_openai_stream(&mut body);
-        body.close_line(key);
-        Ok(())
-    }
-
-    fn warnings(&self) -> &[Warning] {
-        &self.requests.warnings
-    }
+fn write(requests: &Requests, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, body: &mut Object<'_>) -> Result<()> {
+    body.string("user", &requests.id(key));
+    requests.write_model(body);
+    requests.write_prompt("prompt", built, body);
+    requests.write_sampling(key, body);
+    requests.write_stops(body);
+    body.json("detokenize", false);
+    requests.write_openai_stream(body);
+    Ok(())
 }
