@@ -70,7 +70,6 @@ impl TemplateField {
 /// let mut missing = MissingColumns::new(Dataset::parse("d.toml", file)?.needed_fields());
 /// missing.see(&Row::from_json(r#"{"question": "1+1=?", "hint": "2"}"#)?);
 /// missing.see(&Row::from_json(r#"{"question": "2+2=?"}"#)?);
-/// assert!(missing.everywhere().is_none());
 /// let (field, rows) = missing.somewhere().next().expect("one lacks it");
 /// assert_eq!((field.column.as_str(), rows), ("hint", 1));
 /// # Ok::<(), metatok::Error>(())
@@ -154,12 +153,7 @@ impl MissingColumns {
         self.list.as_deref().filter(|_| self.rows == 1)
     }
 
-    /// The first field whose column no row has, and the error for it.
-    pub fn everywhere(&self) -> Option<(&TemplateField, Warning)> {
-        self.everywhere_but(&[])
-    }
-
-    /// The same without these fields.
+    /// The first field but these whose column no row has, and the error for it.
     pub(crate) fn everywhere_but(&self, fields: &[TemplateField]) -> Option<(&TemplateField, Warning)> {
         let field = self.nowhere_found().find(|field| !fields.contains(field))?;
         Some((field, field.missing(&self.known)))
