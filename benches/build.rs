@@ -16,8 +16,7 @@ use std::time::{Duration, Instant};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use metatok::compile::CompiledTemplate;
 use metatok::conversation::{Item, Marker, Message, Section};
-use metatok::dataset::prompter::Asked;
-use metatok::dataset::{FewShotPrompter, Value};
+use metatok::dataset::{RowPrompter, Value};
 use metatok::tokenizer::TokenizerFiles;
 use metatok::{
     AddSpecialTokens, BuilderOptions, Conversation, Dataset, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,
@@ -246,9 +245,11 @@ fn rows(criterion: &mut Criterion) {
         let question = text(row, "question");
         format!("{examples}<|im_start|>user\nQuestion: {question}<|im_end|>\n<|im_start|>assistant\n")
     };
-    let mut shots = FewShotPrompter::new(dataset.task, train);
-    let mut prompt =
-        |row: &Row| shots.prompt(row, &mut (0..5).collect(), Asked::Answer, |_| Ok(0)).expect("it fits the template");
+    let mut prompter = RowPrompter::new(dataset, train).expect("its templates fit together");
+    let mut prompt = |row: &Row| {
+        let mut prompts = prompter.prompts(row, (0..5).collect(), |_| Ok(0)).expect("it fits the template");
+        prompts.pop().expect("it has one").conversation
+    };
     let encode = |text: &str, ids: &mut Vec<PipelineToken>| {
         ids.clear();
         fast.encode_into(text, &EncodeOptions::no_specials(), ids).expect("it encodes");

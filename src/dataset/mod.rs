@@ -43,7 +43,7 @@ pub mod records;
 pub use config::{Dataset, DatasetSource};
 pub(crate) use dataset_error::{dataset_error, row_error};
 pub(crate) use judge::{Judge, Prediction, PredictionColumns};
-pub use prompter::{DatasetPrompter, FewShotPrompter, Inferencer, InferencerKind, RowPrompt, RowPrompter, Task};
+pub use prompter::{DatasetPrompter, Inferencer, InferencerKind, RowPrompt, RowPrompter, Task};
 pub(crate) use prompter::{InferMode, MaxOutLen, SamplingParams, ScoredText, TurnPlan};
 pub(crate) use records::{InputFormat, ReadsFor, Record, RecordReader};
 pub(crate) use retriever::{Examples, Retriever};

@@ -63,7 +63,7 @@ fn types_are_shared_or_sent_and_printed() {
         QaTemplate, NormalizeBy, Score, AnswersSeen, ScoredAnswer, Scorer, Tally, Votes, Which,
         Cause, Diff, PromptDifference, Chat, ContentKind, Imported, PromptTally, Verified, ChatTemplate, ChatTemplateRenderer, Verification,
         Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,
-        AddedToken, Affix, AffixItem, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
+        AddedToken, Affix, AffixItem, ApiPrompt, ApiRoles, ApiTemplate, Atom, Batch,
         BatchPlan, BatchSize, ContextBudget, BuilderOptions, BuiltPrompt<'static>, ChatMessage, CompiledTemplate, Completion,
         Content, ContentPart, ContentTrust, Conversation, ConversationRenderer, ConversationTemplate, CutTokens,
         Dataset, DatasetSource, DerivedColumns, Difference<'static>, EachMessage, Element, CompletionEnd, Error, ErrorKind,

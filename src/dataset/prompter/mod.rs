@@ -13,7 +13,6 @@
 
 mod chat;
 mod dataset_prompter;
-mod few_shot_prompter;
 mod function_calls;
 mod inferencer;
 mod max_out_len;
@@ -21,11 +20,11 @@ mod row_prompt;
 mod row_prompter;
 mod sampling_params;
 mod scored;
+mod shots;
 mod task;
 mod turn_plan;
 
 pub use dataset_prompter::DatasetPrompter;
-pub use few_shot_prompter::{Asked, FewShotPrompter};
 pub(crate) use function_calls::first_prompt;
 pub use inferencer::{Inferencer, InferencerKind};
 pub use max_out_len::MaxOutLen;

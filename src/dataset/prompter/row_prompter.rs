@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::conversation::Conversation;
 use crate::dataset::config::Dataset;
-use crate::dataset::prompter::few_shot_prompter::Shots;
+use crate::dataset::prompter::shots::{Asked, Shots};
 use crate::dataset::prompter::{
-    Asked, Inferencer, InferencerKind, MaxOutLen, RowPrompt, ScoredText, Task, TurnPlan, first_prompt,
+    Inferencer, InferencerKind, MaxOutLen, RowPrompt, ScoredText, Task, TurnPlan, first_prompt,
 };
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::Room;
@@ -84,8 +84,8 @@ impl RowPrompter {
 
     /// The prompts of a row: one, one for each label, or one for each turn, up to the first turn whose answer the next ones
     /// need (see [`RowPrompt::needs_answer`]). Examples are dropped from the end of `ids`
-    /// until `excess`, which tells by how many tokens a prompt is too long, returns 0, see
-    /// [`FewShotPrompter::prompt`](crate::dataset::FewShotPrompter::prompt).
+    /// until `excess`, which tells by how many tokens a prompt is too long, returns 0, or until no example is left. For
+    /// later labels they stay dropped, as in the reference.
     ///
     /// ```
     /// use metatok::dataset::RowPrompter;

@@ -1,4 +1,4 @@
-//! Prompts with as many in-context examples as fit.
+//! Prompts of rows with as many in-context examples as fit.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::fewest_dropped::{Left, fewest_dropped};
 
 /// What to build from a row.
 #[derive(Debug, Clone, Copy)]
-pub enum Asked<'v> {
+pub(crate) enum Asked<'v> {
     /// A prompt to continue, the answer masked.
     Answer,
     /// A text to score for a label, see [`Task::label_prompt`].
@@ -26,37 +26,7 @@ pub enum Asked<'v> {
     },
 }
 
-/// Builds prompts with as many examples as fit. The same examples are joined only once.
-#[derive(Debug, Clone)]
-pub struct FewShotPrompter {
-    task: Arc<Task>,
-    shots: Shots,
-}
-
-impl FewShotPrompter {
-    /// For a task and the rows that its examples come from.
-    pub fn new(task: impl Into<Arc<Task>>, train: impl Into<Arc<[Row]>>) -> Self {
-        Self { task: task.into(), shots: Shots::new(train.into()) }
-    }
-
-    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids` until
-    /// `excess`, which tells by how many tokens a prompt is too long, returns 0, or until no example is left. For later
-    /// labels with the same `ids` they stay dropped, as in the reference.
-    ///
-    /// # Errors
-    /// The same as for [`Task::examples`] and [`Task::prompt`], and the errors of `excess`.
-    pub fn prompt(
-        &mut self,
-        row: &Row,
-        ids: &mut Vec<i64>,
-        asked: Asked<'_>,
-        excess: impl FnMut(&Conversation) -> Result<usize>,
-    ) -> Result<Conversation> {
-        self.shots.prompt(&self.task, row, ids, asked, excess)
-    }
-}
-
-/// The rows that examples come from, and the examples that were joined last.
+/// The rows that examples come from, and the examples that were joined last: the same ones are joined only once.
 #[derive(Debug, Clone)]
 pub(crate) struct Shots {
     train: Arc<[Row]>,
@@ -75,7 +45,12 @@ impl Shots {
         &self.train
     }
 
-    /// The same as [`FewShotPrompter::prompt`].
+    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids` until
+    /// `excess`, which tells by how many tokens a prompt is too long, returns 0, or until no example is left. For later
+    /// labels with the same `ids` they stay dropped, as in the reference.
+    ///
+    /// # Errors
+    /// The same as for [`Task::examples`] and [`Task::prompt`], and the errors of `excess`.
     pub(crate) fn prompt(
         &mut self,
         task: &Task,
