@@ -14,6 +14,20 @@ pub(crate) enum Outcome {
     Skipped(String),
 }
 
+impl Outcome {
+    /// With what comes later in the same case: the first failure counts, or else the last exception.
+    pub(crate) fn then(self, later: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::Passed => later(),
+            Self::Excepted(rule) => match later() {
+                Self::Passed => Self::Excepted(rule),
+                other => other,
+            },
+            other => other,
+        }
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Counts {
     passed: usize,

@@ -287,145 +287,156 @@ pub(crate) fn task(recorded: &Py, infer: &Py) -> metatok::Result<Task> {
 
 fn prompts(replayer: &Replayer, case: &Value, py: &Py, job: &Py) -> Outcome {
     let expected = &case["expect"];
-    let mut excepted = None;
     let task = match task(job, job) {
         Ok(task) => task,
         Err(error) => return one(replayer, case, Err(error), expected.get("build_error").unwrap_or(expected)),
     };
     let (train, test) = (rows(job.get("train")), rows(job.get("test")));
+    let mut outcome = Outcome::Passed;
     if let Some(recorded) = expected.get("labels").filter(|labels| !labels.is_null()) {
         let found = labels(&task, &test);
         let is_equal = match &found {
             Ok(found) => py.get("expect").and_then(|expect| expect.get("labels")).map(sorted).as_ref() == Some(found),
             Err(_) => recorded.get("$error").is_some(),
         };
-        if !is_equal {
-            match replayer.excepted(&case["job"], recorded) {
-                Some(rule) => excepted = Some(rule),
-                None => return Outcome::Failed(format!("labels {found:?}, recorded {recorded}")),
-            }
-        }
+        outcome =
+            judged(replayer, is_equal, &case["job"], recorded, || format!("labels {found:?}, recorded {recorded}"));
     }
     let cases = job.get("cases").map(|cases| match cases {
         Py::List(cases) => cases.as_slice(),
         _ => &[],
     });
-    for (one_case, expected) in cases.unwrap_or_default().iter().zip(expected["cases"].as_array().into_iter().flatten())
-    {
-        match prompt(replayer, case, &task, &train, &test, one_case, expected) {
-            Outcome::Passed => {}
-            Outcome::Excepted(rule) => excepted = Some(rule),
-            other => return other,
-        }
-    }
-    excepted.map_or(Outcome::Passed, Outcome::Excepted)
+    let cases = cases.unwrap_or_default().iter().zip(expected["cases"].as_array().into_iter().flatten());
+    cases.fold(outcome, |outcome, (asked, expected)| {
+        let row = RowCase { replayer, case, task: &task, train: &train, test: &test, asked, expected };
+        outcome.then(|| row.replay())
+    })
 }
 
-#[allow(clippy::too_many_arguments, reason = "it is one step of a loop")]
-fn prompt(
+/// Passed if it is equal, or excepted by a rule, or failed.
+fn judged(
     replayer: &Replayer,
-    case: &Value,
-    task: &Task,
-    train: &[Row],
-    test: &[Row],
-    one_case: &Py,
-    expected: &Value,
+    is_equal: bool,
+    job: &Value,
+    recorded: &Value,
+    failure: impl FnOnce() -> String,
 ) -> Outcome {
-    let index: usize = one_case.get("idx").expect("it has one").text().parse().expect("it is a number");
-    let row = &test[index];
-    let ids = match one_case.get("ice_ids") {
-        Some(Py::List(ids)) => ids.iter().map(|id| id.text().parse::<i64>().expect("it is one")).collect(),
-        _ => {
-            let ids = task.retriever.open(train, &task.input_columns).and_then(|mut retriever| {
-                let examples = (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one");
-                examples?.of(row, train)
-            });
-            match ids {
-                Ok(ids) => ids,
-                Err(error) => return one(replayer, case, Err(error), &expected["retrieve"]),
+    if is_equal {
+        return Outcome::Passed;
+    }
+    replayer.excepted(job, recorded).map_or_else(|| Outcome::Failed(failure()), Outcome::Excepted)
+}
+
+/// One prompt of a row, and what meta templates make of it.
+struct RowCase<'c> {
+    replayer: &'c Replayer,
+    case: &'c Value,
+    task: &'c Task,
+    train: &'c [Row],
+    test: &'c [Row],
+    asked: &'c Py,
+    expected: &'c Value,
+}
+
+impl RowCase<'_> {
+    fn replay(&self) -> Outcome {
+        let Self { replayer, case, expected, .. } = self;
+        let index: usize = self.asked.get("idx").expect("it has one").text().parse().expect("it is a number");
+        let ids = match self.example_ids(index) {
+            Ok(ids) => ids,
+            Err(error) => return one(replayer, case, Err(error), &expected["retrieve"]),
+        };
+        let examples = self.task.examples(&ids, self.train);
+        if let Some(recorded_ice) = expected.get("ice") {
+            let found = examples.as_ref().map(recorded).map_err(copy);
+            if !matches(&found, recorded_ice) {
+                return one(replayer, case, found, recorded_ice);
             }
         }
-    };
-    let examples = task.examples(&ids, train);
-    if let Some(recorded_ice) = expected.get("ice") {
-        let found = examples.as_ref().map(recorded).map_err(copy);
-        if !matches(&found, recorded_ice) {
-            return one(replayer, case, found, recorded_ice);
-        }
+        let Ok(examples) = examples else {
+            return if expected.get("ice").is_some() { Outcome::Passed } else { Outcome::Failed("no examples".into()) };
+        };
+        let built = self.prompt(&self.test[index], &examples);
+        let found = built.as_ref().map(recorded).map_err(copy);
+        let outcome = one(replayer, case, found, &expected["prompt"]);
+        let Ok(prompt) = built else { return outcome };
+        let parsed = expected["parsed"].as_array().into_iter().flatten();
+        parsed.fold(outcome, |outcome, parsed| outcome.then(|| self.parsed(&prompt, parsed)))
     }
-    let Ok(examples) = examples else {
-        return if expected.get("ice").is_some() { Outcome::Passed } else { Outcome::Failed("no examples".into()) };
-    };
-    let mut task = task.clone();
-    if let Some(Py::Text(token)) = one_case.get("gen_field_replace_token") {
-        task.gen_field_replace_token = token.clone();
-    }
-    let mode = one_case.get("mode").and_then(Py::as_text).unwrap_or("gen");
-    let built = match mode {
-        "gen" => task.prompt(row, &examples),
-        _ => {
-            let label = one_case.get("label").map_or(Py::Null, plain);
-            let keep = one_case.get("remain_sep") == Some(&Py::Bool(true));
-            task.label_prompt(row, &examples, &label, keep)
+
+    /// The examples that the case names, or those that the retriever finds.
+    fn example_ids(&self, index: usize) -> metatok::Result<Vec<i64>> {
+        if let Some(Py::List(ids)) = self.asked.get("ice_ids") {
+            return Ok(ids.iter().map(|id| id.text().parse().expect("it is one")).collect());
         }
-    };
-    let found = built.as_ref().map(recorded).map_err(copy);
-    let mut excepted = None;
-    if !matches(&found, &expected["prompt"]) {
-        match one(replayer, case, found, &expected["prompt"]) {
-            Outcome::Excepted(rule) => excepted = Some(rule),
-            other => return other,
-        }
+        let mut retriever = self.task.retriever.open(self.train, &self.task.input_columns)?;
+        let examples = (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one");
+        examples?.of(&self.test[index], self.train)
     }
-    let Ok(prompt) = built else { return excepted.map_or(Outcome::Passed, Outcome::Excepted) };
-    for parsed in expected["parsed"].as_array().into_iter().flatten() {
-        let meta = parsed["meta"].as_u64().unwrap_or_default() as usize;
-        let meta = &case["job"]["metas"][meta];
-        let mode = one_case.get("parse_mode").and_then(Py::as_text).unwrap_or(mode);
+
+    fn mode(&self) -> &str {
+        self.asked.get("mode").and_then(Py::as_text).unwrap_or("gen")
+    }
+
+    fn prompt(&self, row: &Row, examples: &Conversation) -> metatok::Result<Conversation> {
+        let mut task = self.task.clone();
+        if let Some(Py::Text(token)) = self.asked.get("gen_field_replace_token") {
+            task.gen_field_replace_token = token.clone();
+        }
+        if self.mode() == "gen" {
+            return task.prompt(row, examples);
+        }
+        let label = self.asked.get("label").map_or(Py::Null, plain);
+        let keep = self.asked.get("remain_sep") == Some(&Py::Bool(true));
+        task.label_prompt(row, examples, &label, keep)
+    }
+
+    /// What the parsers and metatok's messages make of the prompt with a meta template.
+    fn parsed(&self, prompt: &Conversation, parsed: &Value) -> Outcome {
+        let Self { replayer, expected, .. } = self;
+        let meta = &self.case["job"]["metas"][parsed["meta"].as_u64().unwrap_or_default() as usize];
+        let mode = self.asked.get("parse_mode").and_then(Py::as_text).unwrap_or(self.mode());
+        let mut outcome = Outcome::Passed;
         if let Some(recorded_text) = parsed.get("lm") {
             let recorded_text = if recorded_text.get("$same").is_some() { &expected["prompt"] } else { recorded_text };
             let mut job = json!({ "meta": meta, "prompt": expected["prompt"] });
-            let found = replayer.parsed(&job, &recorded(&prompt), mode);
+            let found = replayer.parsed(&job, &recorded(prompt), mode);
             job["refused"] = found.is_err().into();
-            if !matches(&found, recorded_text) {
-                match replayer.excepted(&job, recorded_text) {
-                    Some(rule) => excepted = Some(rule),
-                    None => return Outcome::Failed(format!("lm {meta}: {}", show(&found, recorded_text))),
-                }
-            }
+            outcome = judged(replayer, matches(&found, recorded_text), &job, recorded_text, || {
+                format!("lm {meta}: {}", show(&found, recorded_text))
+            });
         }
-        let api = replayer.api(meta, &recorded(&prompt), mode);
+        let api = replayer.api(meta, &recorded(prompt), mode);
         if let Some(recorded_turns) = parsed.get("api") {
-            let recorded_turns = if recorded_turns.get("$same").is_some() {
-                if recorded_turns["$same"] == "lm" { &parsed["lm"] } else { &expected["prompt"] }
-            } else {
-                recorded_turns
+            let recorded_turns = match recorded_turns["$same"].as_str() {
+                Some("lm") => &parsed["lm"],
+                Some(_) => &expected["prompt"],
+                None => recorded_turns,
             };
-            if !matches(&api, &api::without_api_role(recorded_turns)) {
-                let job = json!({ "meta": meta, "prompt": expected["prompt"], "refused": api.is_err() });
-                match replayer.excepted(&job, recorded_turns) {
-                    Some(rule) => excepted = Some(rule),
-                    None => return Outcome::Failed(format!("api {meta}: {}", show(&api, recorded_turns))),
-                }
-            }
+            let is_equal = matches(&api, &api::without_api_role(recorded_turns));
+            let job = json!({ "meta": meta, "prompt": expected["prompt"], "refused": api.is_err() });
+            outcome = outcome.then(|| {
+                judged(replayer, is_equal, &job, recorded_turns, || {
+                    format!("api {meta}: {}", show(&api, recorded_turns))
+                })
+            });
         }
         if let Some(recorded_messages) = parsed.get("messages") {
             let found = match &api {
                 // Without a template the prompt is a string, and all the user's.
                 Ok(Value::String(text)) => Ok(json!([{ "role": "user", "content": text }])),
-                _ => api::template(meta).and_then(|template| Ok(json!(template.messages(&prompt, mode.parse()?)?))),
+                _ => api::template(meta).and_then(|template| Ok(json!(template.messages(prompt, mode.parse()?)?))),
             };
-            if !matches(&found, recorded_messages) {
-                let job = json!({ "meta": meta, "prompt": expected["prompt"], "found": found.as_ref().ok(),
-                    "refused": found.is_err() });
-                match replayer.excepted(&job, recorded_messages) {
-                    Some(rule) => excepted = Some(rule),
-                    None => return Outcome::Failed(format!("messages {meta}: {}", show(&found, recorded_messages))),
-                }
-            }
+            let job = json!({ "meta": meta, "prompt": expected["prompt"], "found": found.as_ref().ok(),
+                "refused": found.is_err() });
+            outcome = outcome.then(|| {
+                judged(replayer, matches(&found, recorded_messages), &job, recorded_messages, || {
+                    format!("messages {meta}: {}", show(&found, recorded_messages))
+                })
+            });
         }
+        outcome
     }
-    excepted.map_or(Outcome::Passed, Outcome::Excepted)
 }
 
 /// The labels as texts. Those of a template have an order; those of rows come from a set in the reference.
