@@ -68,17 +68,20 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
             Err(error) => Some(Err(error)),
         });
     if let Some(ended) = ended_early {
-        results.end_early()?;
-        return ended.map(|code| done(code, build.form(), &results.totals.written));
+        let totals = results.end_early()?;
+        return ended.map(|code| done(code, build.form(), &totals.written));
     }
     results.progress.finish_and_clear();
     let of_rows = results.totals.remarks.check(dataset.as_deref());
-    let of_rows = of_rows.or_else(|error| results.end_early().and(Err(error)))?;
+    let of_rows = match of_rows {
+        Ok(of_rows) => of_rows,
+        Err(error) => return results.end_early().and(Err(error)),
+    };
     if results.is_empty() {
         return Err(nothing_in(&names, dataset.is_some()));
     }
     let (totals, rejects) = results.finish(build.form())?;
-    let code = if rejects.as_ref().is_some_and(|rejects| rejects.count > 0) { FOUND } else { 0 };
+    let code = if rejects.count() > 0 { FOUND } else { 0 };
     let done = done(code, build.form(), &totals.written);
     if !args.quiet {
         say_totals(&totals, &of_rows, has_input);
@@ -88,9 +91,7 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
         say!("{name}{}", summary(done.prompts, done.tokens, started.elapsed().as_secs_f64()));
     }
-    if let Some(rejects) = rejects {
-        rejects.finish(args.quiet)?;
-    }
+    rejects.finish(args.quiet)?;
     Ok(done)
 }
 

@@ -10,7 +10,7 @@ use crate::exit::FOUND;
 use crate::loaded::Loaded;
 use crate::output::{Output, written};
 use crate::progress;
-use crate::rejects::{Rejects, rejects_path, say_stopped};
+use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, say};
 use metatok::build::{BatchRemarks, BuildTotals, BuiltBatch, PromptForm};
 use metatok::error::{Result, counted};
@@ -20,7 +20,7 @@ use metatok::sink::{PromptSpool, Sink};
 pub(crate) struct Results<'a> {
     args: &'a BuildArgs,
     output: Output,
-    rejects: Option<Rejects>,
+    rejects: Rejects,
     /// The prompts of a file that is written at the end.
     prompts: PromptSpool,
     pub(crate) totals: BuildTotals,
@@ -31,8 +31,7 @@ impl<'a> Results<'a> {
     /// Of an input with this many bytes, if that is known.
     pub(crate) fn open(args: &'a BuildArgs, bytes: Option<u64>) -> Result<Self> {
         let output = Output::open(args.output.as_deref())?;
-        let rejects = rejects_path(&args.errors, args.output.as_deref());
-        let rejects = rejects.map(|path| Rejects::open(path, "row", &output)).transpose()?;
+        let rejects = Rejects::open(rejects_path(&args.errors, args.output.as_deref()), "row", &output)?;
         // A bar would be written between the records.
         let shows_records = args.output.is_none() && io::stdout().is_terminal();
         let progress = ProgressBar::hidden();
@@ -50,10 +49,7 @@ impl<'a> Results<'a> {
     ) -> Result<ControlFlow<u8>> {
         self.progress.inc(batch.bytes);
         if self.output.stream(batch.lines())?.is_break() {
-            // Some of its prompts are perhaps read.
-            if let Some(rejects) = &mut self.rejects {
-                rejects.add_all(self.totals.add(batch).rejected, &self.progress)?;
-            }
+            self.rejects.take_last(self.totals.add(batch).rejected, &self.progress)?;
             return Ok(ControlFlow::Break(0));
         }
         for prompt in batch.take_records() {
@@ -65,33 +61,28 @@ impl<'a> Results<'a> {
             self.progress.suspend(|| say_remarks(&remarks, form, loaded));
         }
         for rejected in remarks.rejected {
-            let Some(rejects) = &mut self.rejects else {
-                self.progress.finish_and_clear();
-                let written = written(self.totals.written.prompts, "prompt", self.args.output.as_deref());
-                say_stopped(rejected, "row", &written);
+            let before = || written(self.totals.written.prompts, "prompt", self.args.output.as_deref());
+            if self.rejects.take(rejected, &self.progress, before)?.is_break() {
                 return Ok(ControlFlow::Break(FOUND));
-            };
-            rejects.add(rejected, &self.progress)?;
+            }
         }
         remarks.error.map_or(Ok(ControlFlow::Continue(())), Err)
     }
 
     /// Whether there was no row at all.
     pub(crate) fn is_empty(&self) -> bool {
-        self.totals.written.prompts + self.rejects.as_ref().map_or(0, |rejects| rejects.count) == 0
+        self.totals.written.prompts + self.rejects.count() == 0
     }
 
     /// Ends a build before its input ends. The rejects are kept if the prompts before them are.
-    pub(crate) fn end_early(&mut self) -> Result<()> {
+    pub(crate) fn end_early(self) -> Result<BuildTotals> {
         self.progress.finish_and_clear();
-        match self.rejects.take().filter(|_| self.output.keeps_its_beginning()) {
-            Some(rejects) => rejects.finish(true),
-            None => Ok(()),
-        }
+        self.rejects.end_early(&self.output)?;
+        Ok(self.totals)
     }
 
     /// Makes the output final.
-    pub(crate) fn finish(mut self, form: &PromptForm) -> Result<(BuildTotals, Option<Rejects>)> {
+    pub(crate) fn finish(mut self, form: &PromptForm) -> Result<(BuildTotals, Rejects)> {
         if let Some(Sink::File(sink)) = form.sink() {
             self.output.write_file(|file| sink.finish(&self.prompts, file))?;
         }

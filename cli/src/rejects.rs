@@ -1,5 +1,6 @@
-//! Bad lines: saved to a file, with the reason.
+//! Bad lines: saved to a file, with the reason, or the end of the command.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
@@ -27,49 +28,78 @@ pub(crate) fn rejects_path(args: &RejectArgs, output: Option<&Path>) -> Option<P
     }
 }
 
-/// Says at which line a command stopped that rejects none, and what is written before it.
-pub(crate) fn say_stopped(rejected: Rejected, unit: &str, written: &str) {
-    say!("{}", rejected.into_error().in_flags());
-    say!("stopped at the first bad {unit} ({written}); use --on-error reject to skip bad {unit}s");
-}
-
-/// The rejected lines. Their file appears only if there are any.
+/// The bad lines of a command: saved to a file, which appears only if there are any; or it stops at the first one.
 pub(crate) struct Rejects {
     /// What a line is called.
     unit: &'static str,
-    path: PathBuf,
-    output: Output,
-    pub(crate) count: u64,
+    /// None if the command stops.
+    file: Option<(PathBuf, Output)>,
+    count: u64,
 }
 
 impl Rejects {
     /// Of a run with this output. If the run is interrupted, they are kept where what was written before them is.
-    pub(crate) fn open(path: PathBuf, unit: &'static str, beside: &Output) -> Result<Self> {
-        let output = Output::open(Some(&path))?;
-        if beside.keeps_its_beginning() {
-            output.keep_if_interrupted();
-        }
-        Ok(Self { unit, path, output, count: 0 })
+    pub(crate) fn open(path: Option<PathBuf>, unit: &'static str, beside: &Output) -> Result<Self> {
+        let file = match path {
+            Some(path) => {
+                let output = Output::open(Some(&path))?;
+                if beside.keeps_its_beginning() {
+                    output.keep_if_interrupted();
+                }
+                Some((path, output))
+            }
+            None => None,
+        };
+        Ok(Self { unit, file, count: 0 })
     }
 
-    pub(crate) fn add(&mut self, rejected: Rejected, progress: &ProgressBar) -> Result<()> {
+    /// How many lines are saved.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Saves a line. Breaks if the command stops at it, and says so, with what is written before it.
+    pub(crate) fn take(
+        &mut self,
+        rejected: Rejected,
+        progress: &ProgressBar,
+        written: impl FnOnce() -> String,
+    ) -> Result<ControlFlow<()>> {
+        let Some((path, output)) = &mut self.file else {
+            progress.finish_and_clear();
+            let (unit, written) = (self.unit, written());
+            say!("{}", rejected.into_error().in_flags());
+            say!("stopped at the first bad {unit} ({written}); use --on-error reject to skip bad {unit}s");
+            return Ok(ControlFlow::Break(()));
+        };
         self.count += 1;
         let json = rejected.json_with(&flag);
         if self.count <= SHOWN_ERRORS {
             progress.suspend(|| say!("{}", rejected.into_error().in_flags()));
         }
-        self.output.write(&json).at(self.path.display())
+        output.write(&json).at(path.display())?;
+        Ok(ControlFlow::Continue(()))
     }
 
-    /// Adds the lines of the last batch that is written, of which some results are perhaps read.
-    pub(crate) fn add_all(&mut self, rejected: Vec<Rejected>, progress: &ProgressBar) -> Result<()> {
-        rejected.into_iter().try_for_each(|line| self.add(line, progress))
+    /// Saves the lines of the last batch that is written: the reader may have read some of its results before it closed
+    /// the pipe.
+    pub(crate) fn take_last(&mut self, rejected: Vec<Rejected>, progress: &ProgressBar) -> Result<()> {
+        if self.file.is_none() {
+            return Ok(());
+        }
+        rejected.into_iter().try_for_each(|line| self.take(line, progress, String::new).map(drop))
+    }
+
+    /// Ends before the input ends. They are kept if what was written before them is.
+    pub(crate) fn end_early(self, beside: &Output) -> Result<()> {
+        if beside.keeps_its_beginning() { self.finish(true) } else { Ok(()) }
     }
 
     pub(crate) fn finish(self, is_quiet: bool) -> Result<()> {
+        let Some((path, output)) = self.file else { return Ok(()) };
         if self.count == 0 {
-            if !is_quiet && self.path.is_file() {
-                say!("note: {} is of an earlier run: no {} was rejected", self.path.display(), self.unit);
+            if !is_quiet && path.is_file() {
+                say!("note: {} is of an earlier run: no {} was rejected", path.display(), self.unit);
             }
             return Ok(());
         }
@@ -77,7 +107,7 @@ impl Rejects {
             0 => String::new(),
             more => format!(" ({more} of them not shown)"),
         };
-        say!("{} rejected{more}, see {}", counted(self.count, self.unit), self.path.display());
-        self.output.finish()
+        say!("{} rejected{more}, see {}", counted(self.count, self.unit), path.display());
+        output.finish()
     }
 }

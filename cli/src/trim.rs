@@ -11,7 +11,7 @@ use crate::exit::FOUND;
 use crate::flags::check_rejects;
 use crate::output::{Output, written};
 use crate::outputs::Outputs;
-use crate::rejects::{Rejects, rejects_path, say_stopped};
+use crate::rejects::{Rejects, rejects_path};
 use crate::say::{flag, say};
 use crate::setup;
 use crate::source::Source;
@@ -32,41 +32,33 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     source.check_stdin(args.requests.as_deref().map(|path| ("--requests", path)))?;
     let trimmer = trimmer(args)?.stop_at_error(rejects.is_none());
     let mut output = Output::open(args.output.as_deref())?;
-    let mut rejects = rejects.map(|path| Rejects::open(path, "line", &output)).transpose()?;
-    let mut totals = TrimTotals::default();
+    let mut rejects = Rejects::open(rejects, "line", &output)?;
+    let (mut totals, progress) = (TrimTotals::default(), ProgressBar::hidden());
     let inputs = source.open(Shape::default())?;
     let requests = args.requests.as_deref().map(Input::open).transpose()?;
     for batch in Arc::new(trimmer).batches(inputs, requests, args.read.max_line_bytes, args.threads)? {
         totals.add_all(&batch.totals);
         if output.stream(&batch.lines)?.is_break() {
-            // Some of its answers are perhaps read.
-            if let Some(rejects) = &mut rejects {
-                rejects.add_all(batch.rejected, &ProgressBar::hidden())?;
-            }
+            rejects.take_last(batch.rejected, &progress)?;
             break;
         }
         for line in batch.rejected {
-            let Some(rejects) = &mut rejects else {
-                say_stopped(line, "line", &written(totals.answers, "answer", args.output.as_deref()));
+            let before = || written(totals.answers, "answer", args.output.as_deref());
+            if rejects.take(line, &progress, before)?.is_break() {
                 return Ok(ExitCode::from(FOUND));
-            };
-            rejects.add(line, &ProgressBar::hidden())?;
+            }
         }
         if let Some(error) = batch.error {
-            if let Some(rejects) = rejects.filter(|_| output.keeps_its_beginning()) {
-                rejects.finish(true)?;
-            }
+            rejects.end_early(&output)?;
             return Err(error);
         }
     }
-    let has_rejected = rejects.as_ref().is_some_and(|rejects| rejects.count > 0);
+    let has_rejected = rejects.count() > 0;
     output.finish()?;
     if !args.quiet {
         say!("{}", summary(&totals, args.validate));
     }
-    if let Some(rejects) = rejects {
-        rejects.finish(args.quiet)?;
-    }
+    rejects.finish(args.quiet)?;
     Ok(if totals.is_good() && !has_rejected { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
 
