@@ -17,7 +17,23 @@ use crate::tokenizer::TokenId;
 use crate::truncate::{Fitted, Truncated};
 use crate::turns::Turns;
 
-/// A line, by its number among all.
+/// A line of the input, by its number among all.
+#[derive(Clone, Copy)]
+pub(crate) struct JobLine<'l> {
+    pub(crate) number: u64,
+    pub(crate) pick: PickedRow,
+    pub(crate) batch: &'l LineBatch,
+    pub(crate) line: &'l Line,
+}
+
+impl<'l> JobLine<'l> {
+    /// Where it is.
+    pub(crate) fn place(&self) -> RecordPlace<'l> {
+        RecordPlace::new(&self.batch.input, self.line)
+    }
+}
+
+/// A line with its prompts.
 pub(crate) struct Job {
     pub(crate) number: u64,
     input: Arc<str>,
@@ -60,47 +76,36 @@ pub(crate) struct Answered {
 impl Job {
     /// A conversation.
     pub(crate) fn conversation(
+        line: JobLine<'_>,
         text: &str,
-        number: u64,
-        (batch, line): (&LineBatch, &Line),
         format: InputFormat,
         builder: &PromptBuilder,
         remarks: &mut InputRemarks,
     ) -> Result<Self> {
         let record = builder.record_reader(format).parse(text)?;
-        remarks.notes.see_record(&record, builder, RecordPlace::new(&batch.input, line));
-        let numbered = RowKey::numbered(PickedRow::once(number as usize));
+        remarks.notes.see_record(&record, builder, line.place());
+        let numbered = RowKey::numbered(PickedRow::once(line.number as usize));
         let key = match record.id {
             Some(id) => RowKey { id: id.to_owned(), has_id: true, ..numbered },
             None => numbered,
         };
         let max_out_len = record.max_out_len;
         let (conversation, _) = record.into_conversation(Mode::Generate)?;
-        let prompts = Prompts::Conversation(Some(conversation), max_out_len);
-        Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts })
+        Ok(Self::new(line, key, Prompts::Conversation(Some(conversation), max_out_len)))
     }
 
     /// A row without prompts.
-    pub(crate) fn unasked(number: u64, (batch, line): (&LineBatch, &Line), pick: PickedRow) -> Self {
-        let prompts = Prompts::Known(Vec::new().into_iter());
-        Self {
-            number,
-            input: Arc::clone(&batch.input),
-            line: line.clone(),
-            key: RowKey::numbered(pick),
-            asked: 0,
-            turn: None,
-            prompts,
-        }
+    pub(crate) fn unasked(line: JobLine<'_>) -> Self {
+        Self::new(line, RowKey::numbered(line.pick), Prompts::Known(Vec::new().into_iter()))
     }
 
     /// A row.
     pub(crate) fn row(
+        line: JobLine<'_>,
         row: &Row,
-        (number, pick): (u64, PickedRow),
-        (batch, line): (&LineBatch, &Line),
         examples: Examples,
-        (dataset, prompter): (&PreparedDataset, &mut RowPrompter),
+        dataset: &PreparedDataset,
+        prompter: &mut RowPrompter,
         session: &mut Session,
         strip_thoughts: bool,
     ) -> Result<Self> {
@@ -112,8 +117,11 @@ impl Job {
         } else {
             Prompts::Known(dataset.prompts(row, examples, prompter, tokens)?.into_iter())
         };
-        let key = dataset.kept_columns().key(row, pick)?;
-        Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts })
+        Ok(Self::new(line, dataset.kept_columns().key(row, line.pick)?, prompts))
+    }
+
+    fn new(JobLine { number, batch, line, .. }: JobLine<'_>, key: RowKey, prompts: Prompts) -> Self {
+        Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, turn: None, prompts }
     }
 
     /// Notes what the template leaves out of the prompts of a row, or of the first turn of a dialogue.

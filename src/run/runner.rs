@@ -17,13 +17,13 @@ use crate::client::Client;
 #[cfg(feature = "http")]
 use crate::dataset::SamplingParams;
 use crate::dataset::records::Keys;
-use crate::dataset::{Examples, Line, PickedRow, RawRecord, RowKey, RowPrompter};
+use crate::dataset::{Examples, PickedRow, RawRecord, RowKey, RowPrompter};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{Input, LineBatch, RecordPlace};
+use crate::input::{Input, LineBatch};
 use crate::prepared::{PreparedDataset, line_batches};
 use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
-use crate::run::job::Job;
+use crate::run::job::{Job, JobLine};
 use crate::run::options::Room;
 use crate::run::read_ahead::read_ahead;
 use crate::run::{Place, RunAnswers, RunOptions};
@@ -204,10 +204,10 @@ impl Run<'_> {
         i: usize,
         examples: Examples,
     ) -> std::result::Result<Job, Refused> {
-        let line = &batch.lines[i].record.line;
         let (number, pick) = (batch.first + i as u64, batch.pick(i));
+        let line = JobLine { number, pick, batch, line: &batch.lines[i].record.line };
         let record = || batch.raw(&batch.lines[i], self.runner.options.max_line_bytes);
-        let job = record().and_then(|record| self.job(record, (number, pick), (batch, line), examples));
+        let job = record().and_then(|record| self.job(line, record, examples));
         self.totals.lines += 1;
         job.map_err(|error| Refused {
             number,
@@ -231,27 +231,20 @@ impl Run<'_> {
     }
 
     /// What a line asks for.
-    fn job(
-        &mut self,
-        record: RawRecord<'_>,
-        (number, pick): (u64, PickedRow),
-        (batch, line): (&LineBatch, &Line),
-        examples: Examples,
-    ) -> Result<Job> {
-        let place = RecordPlace::new(&batch.input, line);
+    fn job(&mut self, line: JobLine<'_>, record: RawRecord<'_>, examples: Examples) -> Result<Job> {
+        let place = line.place();
         let remarks = &mut self.totals.remarks;
         let job = match (&self.runner.dataset, &mut self.prompter) {
             (Some(dataset), Some(prompter)) => {
-                let Some(row) = dataset.row(record, pick)? else {
-                    return Ok(Job::unasked(number, (batch, line), pick));
+                let Some(row) = dataset.row(record, line.pick)? else {
+                    return Ok(Job::unasked(line));
                 };
                 remarks.missing.see(&row);
                 let mut warnings = dataset.warnings(&row, |code| remarks.is_new(code));
                 remarks.notes.see_row(&row, place);
                 let strip_thoughts = self.runner.options.strip_thoughts;
                 let session = &mut self.session;
-                let of_dataset = (&**dataset, prompter);
-                let job = Job::row(&row, (number, pick), (batch, line), examples, of_dataset, session, strip_thoughts);
+                let job = Job::row(line, &row, examples, dataset, prompter, session, strip_thoughts);
                 if let Ok(job) = &job {
                     warnings.extend(dataset.unasked(job.leaves_question()));
                 }
@@ -264,12 +257,12 @@ impl Run<'_> {
             }
             _ => {
                 let (format, builder) = (self.runner.options.input_format, self.session.builder());
-                Job::conversation(&record.json()?, number, (batch, line), format, builder, remarks)
+                Job::conversation(line, &record.json()?, format, builder, remarks)
             }
         }?;
         let mut ids = LineIds::default();
-        ids.push_row(job.key.has_id.then(|| job.key.id.get()), pick, line);
-        remarks.ids.see(&batch.input, ids);
+        ids.push_row(job.key.has_id.then(|| job.key.id.get()), line.pick, line.line);
+        remarks.ids.see(&line.batch.input, ids);
         Ok(job)
     }
 
