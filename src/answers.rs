@@ -42,7 +42,7 @@ pub struct ModelAnswers {
 /// An answer of the file.
 #[derive(Debug)]
 struct Given {
-    answer: Answer,
+    answer: RecordedAnswer,
     /// How many came before it.
     number: usize,
     is_used: AtomicBool,
@@ -51,9 +51,9 @@ struct Given {
 /// Which row it answers: the row's id as JSON, and its repeat.
 pub(crate) type Asker = (String, Option<usize>);
 
-/// A model's answer.
+/// A model's answer in a file of answers.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RecordedAnswer {
     pub(crate) turn: Option<usize>,
     /// With the ids from the stop on, if it ends at one.
     pub(crate) token_ids: Option<Vec<TokenId>>,
@@ -66,7 +66,7 @@ pub(crate) struct Answer {
     pub(crate) request_id: Option<String>,
 }
 
-impl Answer {
+impl RecordedAnswer {
     /// A hash of all that it says, and to whom.
     fn hash_of(&self, asker: &Asker) -> u64 {
         let Self { turn, token_ids, text, stop, is_failed, request_id } = self;
@@ -117,7 +117,7 @@ pub(crate) fn each_answer(
     input: Input,
     run_id: Option<&str>,
     longest: usize,
-    mut visit: impl FnMut(Asker, Answer) -> Result<()>,
+    mut visit: impl FnMut(Asker, RecordedAnswer) -> Result<()>,
 ) -> Result<String> {
     let mut sum = 0u64;
     let mut seen = SeenSamples::default();
@@ -128,7 +128,7 @@ pub(crate) fn each_answer(
             return Ok(ControlFlow::Continue(()));
         }
         let read = |line: &str| read_answers(line)?.into_iter().map(|answer| asked(answer, run_id)).collect();
-        let answers: Vec<(Asker, Answer)> = without_infinities(line, read).map_err(placed)?;
+        let answers: Vec<(Asker, RecordedAnswer)> = without_infinities(line, read).map_err(placed)?;
         for (asker, answer) in answers {
             sum = sum.wrapping_add(answer.hash_of(&asker));
             visit(asker, answer).map_err(placed)?;
@@ -138,7 +138,7 @@ pub(crate) fn each_answer(
     Ok(format!("{sum:016x}"))
 }
 
-fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, Answer)> {
+fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, RecordedAnswer)> {
     if answer.choice.is_some() {
         let what = "there are several answers to one request; keep one of them";
         return Err(ErrorKind::Invalid(what.into()).into());
@@ -148,13 +148,16 @@ fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, A
     let id = answer.id.as_ref().map(|id| without_escapes(id.get()));
     let request_id = id.filter(|id| **id != *asker.0).map(Cow::into_owned);
     if answer.error.is_some() || answer.finish_reason.as_deref().is_some_and(gave_up) {
-        return Ok((asker, Answer { turn, token_ids: None, text: None, stop: None, is_failed: true, request_id }));
+        return Ok((
+            asker,
+            RecordedAnswer { turn, token_ids: None, text: None, stop: None, is_failed: true, request_id },
+        ));
     }
     let stop = answer.own_stop();
     // Without a stop, these are padding.
     let tail = if stop.is_some() { &*answer.tail } else { &[] };
     let token_ids = answer.generated_ids().map(|ids| [ids, tail].concat());
-    Ok((asker, Answer { turn, token_ids, text: answer.text, stop, is_failed: false, request_id }))
+    Ok((asker, RecordedAnswer { turn, token_ids, text: answer.text, stop, is_failed: false, request_id }))
 }
 
 /// The row and the turn of an answer. Its id may be that of a request, which contains the turn and the repeat too.
@@ -227,7 +230,7 @@ impl ModelAnswers {
         if self.strip_thoughts { fingerprint.with("strip_thoughts", true) } else { fingerprint }
     }
 
-    fn get(&self, row: (&str, Option<usize>), turn: usize) -> Option<&Answer> {
+    fn get(&self, row: (&str, Option<usize>), turn: usize) -> Option<&RecordedAnswer> {
         let given = of_row(row, |asker| self.by_turn.get(&(asker.clone(), turn)))?;
         given.is_used.store(true, Ordering::Relaxed);
         Some(&given.answer)
@@ -268,12 +271,12 @@ impl ModelAnswers {
             return Ok(false);
         };
         match answer {
-            Answer { text: Some(text), .. } => {
+            RecordedAnswer { text: Some(text), .. } => {
                 let text = answer.before_stop(text, stop_strings.iter().map(String::as_str), |_| None);
                 plan.answer(if self.strip_thoughts { without_thoughts(text) } else { text });
             }
-            Answer { is_failed: true, .. } => plan.fail(),
-            Answer { .. } => {
+            RecordedAnswer { is_failed: true, .. } => plan.fail(),
+            RecordedAnswer { .. } => {
                 let what = "it has token ids but no text, which messages need; add its text";
                 return Err(ErrorKind::Row(what.into())).at(format_args!("the answer to turn {turn}"));
             }

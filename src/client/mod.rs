@@ -23,5 +23,5 @@ pub(crate) use failure::FailedRequest;
 pub use options::{ClientOptions, Notice};
 pub use ready::ServerNotes;
 pub use requests::Client;
-pub(crate) use requests::{Ask, Bodies, Finished, Outcome};
+pub(crate) use requests::{Bodies, ClientRequest, Finished, Outcome};
 pub(crate) use streamed::StreamedAnswer;

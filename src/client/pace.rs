@@ -14,7 +14,7 @@ const ANSWERS_PER_STEP: usize = 8;
 pub(super) struct Pace {
     permits: Semaphore,
     most: usize,
-    /// How long the server may send requests away without any answer in between.
+    /// How long the server may turn requests away without any answer in between.
     patience: Duration,
     state: Mutex<State>,
 }
@@ -29,13 +29,13 @@ struct State {
     answers: usize,
     /// Nothing is sent before.
     until: Instant,
-    /// When the server began to send requests away without any answer in between.
+    /// When the server began to turn requests away without any answer in between.
     busy_since: Option<Instant>,
 }
 
 /// The permission to send a request, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'p> {
+pub(super) struct Permit<'p> {
     pace: &'p Pace,
     permit: Option<SemaphorePermit<'p>>,
 }
@@ -52,27 +52,27 @@ impl Pace {
     }
 
     /// Waits until a request may be sent.
-    pub(super) async fn turn(&self) -> Turn<'_> {
+    pub(super) async fn permit(&self) -> Permit<'_> {
         // It is never closed.
         let permit = self.permits.acquire().await.ok();
-        let turn = Turn { pace: self, permit };
+        let waiting = Permit { pace: self, permit };
         loop {
             let wait = self.state().until.saturating_duration_since(Instant::now());
             if wait.is_zero() {
-                return turn;
+                return waiting;
             }
             tokio::time::sleep(wait).await;
         }
     }
 
-    /// Sends nothing for this long, and half as many requests at a time then. Returns false if the server has sent
+    /// Sends nothing for this long, and half as many requests at a time then. Returns false if the server has turned
     /// requests away for too long.
     pub(super) fn hold_back(&self, wait: Duration) -> bool {
         let (now, mut state) = (Instant::now(), self.state());
         if now.duration_since(*state.busy_since.get_or_insert(now)) > self.patience {
             return false;
         }
-        // Requests that were sent together are sent away together.
+        // Requests that were sent together are turned away together.
         if state.until <= now {
             let fewer = state.limit / 2;
             state.limit -= fewer;
@@ -99,7 +99,7 @@ impl Pace {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut state = self.pace.state();
         if let Some(surplus) = state.surplus.checked_sub(1)
@@ -130,7 +130,7 @@ mod tests {
         let pace = Pace::new(NonZeroUsize::new(8).expect("it is not zero"), Duration::from_secs(60));
         let mut turns = Vec::new();
         for _ in 0..8 {
-            turns.push(pace.turn().await);
+            turns.push(pace.permit().await);
         }
         // The second one was sent before the first was sent away.
         assert!(pace.hold_back(Duration::from_millis(20)) && pace.hold_back(Duration::from_millis(20)));
@@ -138,7 +138,7 @@ mod tests {
         drop(turns);
         assert_eq!(free(&pace), 4);
         let started = Instant::now();
-        drop(pace.turn().await);
+        drop(pace.permit().await);
         assert!(started.elapsed() > Duration::from_millis(10), "it is held back");
         (0..4 * ANSWERS_PER_STEP).for_each(|_| pace.answered());
         assert_eq!(free(&pace), 5);

@@ -27,7 +27,7 @@ pub struct ServerNotes {
 
 /// What a server was found to be.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct VerifiedServer {
     pub(super) protocol: &'static Protocol,
     pub(super) builder: PromptBuilder,
     /// The server's description of itself: of the model with the user's name for it, if it lists that one.
@@ -126,7 +126,7 @@ fn not_ready(http: &Http, what: &str) -> Error {
     Error::from(ErrorKind::Engine(format!("the server is not ready: {what}"))).at(http.address())
 }
 
-impl Known {
+impl VerifiedServer {
     /// What the server is, and what could not be found out.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use crate::client::http::{Http, seconds};
 use crate::client::options::{Notice, SILENT};
 use crate::client::outage;
 use crate::client::pace::Pace;
-use crate::client::ready::{self, Known, ServerNotes};
+use crate::client::ready::{self, ServerNotes, VerifiedServer};
 use crate::client::{ClientOptions, StreamedAnswer};
 use crate::dataset::SamplingParams;
 use crate::error::{ErrorKind, Result};
@@ -53,7 +53,7 @@ const CLOSED_CONNECTIONS: u32 = 3;
 struct Shared {
     http: Http,
     protocol: &'static Protocol,
-    known: Known,
+    known: VerifiedServer,
     gate: Gate,
     pace: Pace,
     notice: Notice,
@@ -76,7 +76,7 @@ pub(crate) struct Bodies {
 }
 
 /// A prompt to send.
-pub(crate) struct Ask {
+pub(crate) struct ClientRequest {
     /// Distinguishes it from all others of the run.
     pub(crate) request_id: String,
     pub(crate) prompt: TokenizedPrompt,
@@ -131,7 +131,7 @@ impl Client {
         let (patience, notice) = (options.ready_timeout, &options.notice);
         let ask = async {
             ready::wait(&http, protocol, patience, notice).await?;
-            Known::find(&http, protocol, builder, (options.served_model_name.clone(), patience)).await
+            VerifiedServer::find(&http, protocol, builder, (options.served_model_name.clone(), patience)).await
         };
         // A thread of its own may wait, also where the caller's is one of an asynchronous program.
         let found = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(ask)).join());
@@ -177,7 +177,7 @@ impl Client {
     /// Sends a prompt, and passes on the outcome.
     pub(crate) fn send(
         &self,
-        ask: Ask,
+        ask: ClientRequest,
         bodies: Bodies,
         trimmer: Trimmer,
         done: impl FnOnce(Result<Outcome>) + Send + 'static,
@@ -201,10 +201,10 @@ struct Tries {
 
 impl Shared {
     /// Sends a request until it is answered or has failed for good.
-    async fn answer(&self, ask: &Ask, bodies: &Bodies, trimmer: &Trimmer) -> Result<Outcome> {
+    async fn answer(&self, ask: &ClientRequest, bodies: &Bodies, trimmer: &Trimmer) -> Result<Outcome> {
         let mut tries = Tries::default();
         loop {
-            let turn = self.pace.turn().await;
+            let permit = self.pace.permit().await;
             if let Err(why) = self.gate.pass().await {
                 return Ok(Outcome::GivenUp(why));
             }
@@ -213,7 +213,7 @@ impl Shared {
             let body = body(ask, tries.attempts, &**sink)?;
             let sent = Sent { body, trimmer, most_tokens: ask.most_tokens, keep_raw: self.keep_raw };
             let attempted = attempt(&self.http, self.protocol, sent).await;
-            drop(turn);
+            drop(permit);
             match attempted {
                 Ok(Attempted { answer, to_first_token, latency, raw }) => {
                     self.gate.answered();
@@ -304,7 +304,7 @@ impl Shared {
 }
 
 /// The body of a request. Each attempt has its own id: the server may still be working on the one before.
-fn body(ask: &Ask, attempt: u32, sink: &dyn LineSink) -> Result<Vec<u8>> {
+fn body(ask: &ClientRequest, attempt: u32, sink: &dyn LineSink) -> Result<Vec<u8>> {
     let id = match attempt {
         1 => json_string(&ask.request_id),
         attempt => json_string(&format!("{}-try-{attempt}", ask.request_id)),

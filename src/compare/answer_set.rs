@@ -11,11 +11,12 @@ use crate::error::Result;
 #[derive(Debug)]
 pub struct AnswerSet {
     name: String,
-    answers: HashMap<AnswerKey, Place>,
+    answers: HashMap<AnswerKey, StoredAnswer>,
 }
 
+/// An answer of the first file, or that the second has one.
 #[derive(Debug)]
-struct Place {
+struct StoredAnswer {
     /// Its position in the file.
     number: usize,
     /// None after it is compared, and if only the second file has it.
@@ -47,7 +48,7 @@ impl AnswerSet {
         match self.answers.entry(key) {
             Entry::Occupied(entry) => Err(twice(&entry.key().to_string())),
             Entry::Vacant(entry) => {
-                entry.insert(Place { number, answer: Some(answer) });
+                entry.insert(StoredAnswer { number, answer: Some(answer) });
                 Ok(())
             }
         }
@@ -59,9 +60,9 @@ impl AnswerSet {
     /// If the second file had it before.
     pub(super) fn take(&mut self, key: &AnswerKey) -> Result<Option<Answer>> {
         match self.answers.get_mut(key) {
-            Some(place) => place.answer.take().map(Some).ok_or_else(|| twice(&key.to_string())),
+            Some(stored) => stored.answer.take().map(Some).ok_or_else(|| twice(&key.to_string())),
             None => {
-                self.answers.insert(key.clone(), Place { number: 0, answer: None });
+                self.answers.insert(key.clone(), StoredAnswer { number: 0, answer: None });
                 Ok(None)
             }
         }
@@ -69,8 +70,11 @@ impl AnswerSet {
 
     /// The answers that were not removed, in the order of the file.
     pub(super) fn left(&self) -> impl Iterator<Item = (&AnswerKey, &Answer)> {
-        let mut left: Vec<_> =
-            self.answers.iter().filter_map(|(key, place)| Some((place.number, key, place.answer.as_ref()?))).collect();
+        let mut left: Vec<_> = self
+            .answers
+            .iter()
+            .filter_map(|(key, stored)| Some((stored.number, key, stored.answer.as_ref()?)))
+            .collect();
         left.sort_by_key(|(number, ..)| *number);
         left.into_iter().map(|(_, key, answer)| (key, answer))
     }

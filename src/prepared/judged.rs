@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::answers::{Answer, Asker, each_answer, of_no, of_row, string_id, twice};
+use crate::answers::{Asker, RecordedAnswer, each_answer, of_no, of_row, string_id, twice};
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::input::Input;
@@ -47,7 +47,7 @@ struct RowAnswers {
 }
 
 /// Which answers to a row the judge sees.
-struct Asked {
+struct JudgedTurns {
     /// The turns that the models are asked for; none if they are not asked turn by turn.
     turns: Vec<usize>,
     /// Whether the judge sees each of them.
@@ -115,7 +115,7 @@ impl Judged {
 
     /// Each model's answer to a row, if all have one.
     fn predictions(&self, row: &Row, key: &RowKey, number: usize) -> Result<Option<Vec<Prediction>>> {
-        let asked = Asked { turns: self.columns.asked_turns(row)?, sees_each: self.columns.sees_turns };
+        let asked = JudgedTurns { turns: self.columns.asked_turns(row)?, sees_each: self.columns.sees_turns };
         let mut tally = self.tally();
         let answers = self.models.iter().zip(&mut tally.models);
         let answers =
@@ -205,7 +205,7 @@ impl Model {
     fn prediction(
         &self,
         key: &RowKey,
-        asked: &Asked,
+        asked: &JudgedTurns,
         found: &mut HashMap<usize, String>,
     ) -> Result<std::result::Result<Prediction, Lack>> {
         let own = if key.repeat.is_none() { self.requests.get(&*string_id(key.id.get())) } else { None };
@@ -260,7 +260,7 @@ impl Model {
     }
 }
 
-impl Asked {
+impl JudgedTurns {
     /// Rejects answers to other turns than those that the judge sees.
     fn check(&self, answers: &RowAnswers, key: &RowKey) -> Result<()> {
         let (id, there) = (&key.id, answers.by_turn.len());
@@ -309,8 +309,8 @@ impl RowAnswers {
         Self { line: self.line, by_turn: answer.map(|answer| (None, answer)).into_iter().collect() }
     }
 
-    fn insert(&mut self, answer: Answer, strip_thoughts: bool, (id, _): &Asker) -> Result<()> {
-        let Answer { turn, token_ids, text, .. } = answer;
+    fn insert(&mut self, answer: RecordedAnswer, strip_thoughts: bool, (id, _): &Asker) -> Result<()> {
+        let RecordedAnswer { turn, token_ids, text, .. } = answer;
         if text.is_none() && token_ids.is_some() {
             let what = "a judge reads text, but this answer has only token ids";
             return Err(ErrorKind::Invalid(what.into()).with_way_out("`metatok trim` writes their text too"));

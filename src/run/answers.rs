@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::from_json;
-use crate::run::{Counts, FoundJournal, Journal, KnownAnswer, Place};
+use crate::run::{AnswerPlace, Counts, FoundJournal, Journal, KnownAnswer};
 
 /// The answers of a run.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct RunAnswers {
 #[derive(Debug)]
 enum To {
     /// Answers of later rows wait until all rows before them are answered.
-    Stream(BTreeMap<Place, String>),
+    Stream(BTreeMap<AnswerPlace, String>),
     Journal(Journal),
 }
 
@@ -74,7 +74,7 @@ impl RunAnswers {
 
     /// The recorded answer of a row that was in progress when a run was interrupted. An error does not count if errors
     /// are to be asked again.
-    pub(crate) fn known(&self, place: Place) -> Result<Option<KnownAnswer>> {
+    pub(crate) fn known(&self, place: AnswerPlace) -> Result<Option<KnownAnswer>> {
         match &self.to {
             To::Stream(_) => Ok(None),
             To::Journal(journal) => {
@@ -122,16 +122,16 @@ impl RunAnswers {
     }
 
     /// Records a complete answer.
-    pub(crate) fn add(&mut self, place: Place, json: String) -> Result<()> {
+    pub(crate) fn add(&mut self, place: AnswerPlace, json: String) -> Result<()> {
         self.write(place, json, false)
     }
 
     /// Records an error instead of an answer.
-    pub(crate) fn refuse(&mut self, place: Place, json: String) -> Result<()> {
+    pub(crate) fn refuse(&mut self, place: AnswerPlace, json: String) -> Result<()> {
         self.write(place, json, true)
     }
 
-    fn write(&mut self, place: Place, json: String, is_refused: bool) -> Result<()> {
+    fn write(&mut self, place: AnswerPlace, json: String, is_refused: bool) -> Result<()> {
         let is_first_of_row = match &self.to {
             To::Journal(journal) if !self.retry_errors => !journal.is_refused(place.0),
             _ => self.last_refused != Some(place.0),

@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, Result};
 use crate::input::{Batches, LineBatch};
 use crate::run::events::{RunEvent, RunOutcome, TICK};
 use crate::run::line_reader::LineReader;
-use crate::run::open_lines::{Asked, OpenLines, OpenLinesOptions};
+use crate::run::open_lines::{LinePrompt, OpenLines, OpenLinesOptions};
 use crate::run::runner::Run;
 use crate::stop::TokenStream;
 use crate::tokenizer::TokenId;
@@ -27,9 +27,9 @@ struct InProcess<'w, 'r> {
     inbox: Receiver<Option<LineBatch>>,
     /// The next turns of dialogues. The engine gets them before any new line, so that no new line overwrites their
     /// caches.
-    next_turns: VecDeque<Asked>,
+    next_turns: VecDeque<LinePrompt>,
     /// The prompt that the engine is reading.
-    reading: Option<Asked>,
+    reading: Option<LinePrompt>,
     /// How many requests the engine has been given.
     requests: usize,
     /// The answers so far, by the engine's numbers, each with the number of its line.
@@ -70,7 +70,7 @@ impl Run<'_> {
 }
 
 impl InProcess<'_, '_> {
-    fn next_prompt(&mut self) -> Result<Option<Asked>> {
+    fn next_prompt(&mut self) -> Result<Option<LinePrompt>> {
         if let Some(asked) = self.next_turns.pop_front() {
             return Ok(Some(asked));
         }
@@ -117,7 +117,7 @@ impl Requests for InProcess<'_, '_> {
         let stream = trimmer.stream().max_tokens(asked.ask.max_new_tokens);
         self.streams.insert(self.requests, (asked.number, stream));
         self.requests += 1;
-        let Asked { number, ask, .. } = self.reading.insert(asked);
+        let LinePrompt { number, ask, .. } = self.reading.insert(asked);
         let (input_ids, max_new_tokens) = (&ask.prompt.input_ids, ask.max_new_tokens);
         Ok(Some(Request { input_ids, max_new_tokens, sampling, dialogue: Some(*number) }))
     }

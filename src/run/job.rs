@@ -54,7 +54,7 @@ enum Prompts {
 }
 
 /// A prompt to answer.
-pub(crate) struct Ask {
+pub(crate) struct JobPrompt {
     pub(crate) prompt: TokenizedPrompt,
     pub(crate) turn: Option<usize>,
     pub(crate) max_new_tokens: usize,
@@ -168,7 +168,7 @@ impl Job {
     }
 
     /// The next prompt; none when all are answered.
-    pub(crate) fn next(&mut self, builder: &PromptBuilder, room: &Room) -> Result<Option<Ask>> {
+    pub(crate) fn next(&mut self, builder: &PromptBuilder, room: &Room) -> Result<Option<JobPrompt>> {
         // A limit that nobody asked for is lowered to what the prompt leaves of the context.
         let limit = |said: Option<u64>, prompt: &TokenizedPrompt| match said {
             Some(said) => usize::try_from(said).unwrap_or(usize::MAX),
@@ -180,7 +180,7 @@ impl Job {
                 let budget = room.of_prompt(*max_out_len);
                 let Fitted { prompt, truncated, .. } = builder.build_within(&conversation, &budget)?;
                 let max_new_tokens = limit(*max_out_len, &prompt);
-                Ask { turn: None, max_new_tokens, truncated, prompt }
+                JobPrompt { turn: None, max_new_tokens, truncated, prompt }
             }
             Prompts::Known(prompts) => {
                 let Some(RowPrompt { turn, max_out_len, choices, examples, conversation, .. }) = prompts.next() else {
@@ -194,7 +194,7 @@ impl Job {
                 let (prepared, budget) = (builder.prepared(&conversation)?, room.of_prompt(max_out_len));
                 let Fitted { prompt, truncated, .. } = builder.fit(&conversation, &prepared, &examples, &budget)?;
                 let max_new_tokens = limit(max_out_len, &prompt);
-                Ask { turn, max_new_tokens, truncated, prompt }
+                JobPrompt { turn, max_new_tokens, truncated, prompt }
             }
             Prompts::Turns(turns, max_out_len) => {
                 self.turn = turns.plan().turn().or(self.turn);
@@ -202,7 +202,7 @@ impl Job {
                 let Some(next) = turns.next_prompt()? else { return Ok(None) };
                 room.of_turn(max_out_len).check(next.prompt.input_ids.len())?;
                 let max_new_tokens = limit(max_out_len, &next.prompt);
-                Ask { turn: Some(next.turn), max_new_tokens, truncated: None, prompt: next.prompt }
+                JobPrompt { turn: Some(next.turn), max_new_tokens, truncated: None, prompt: next.prompt }
             }
         };
         if ask.prompt.has_media {

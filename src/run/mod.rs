@@ -23,7 +23,7 @@ mod server_totals;
 pub use answers::{ResumeOptions, RunAnswers, journal_path};
 pub use events::{RunEvent, RunOutcome, RunTotals};
 pub use fingerprint::AnsweredBy;
-pub(crate) use journal::{Counts, FoundJournal, Journal, KnownAnswer, Place};
+pub(crate) use journal::{AnswerPlace, Counts, FoundJournal, Journal, KnownAnswer};
 pub use options::RunOptions;
 pub use runner::Runner;
 #[cfg(feature = "http")]

@@ -8,7 +8,7 @@ use crate::dataset::RowKey;
 use crate::error::{Error, Result};
 use crate::run::KnownAnswer;
 use crate::run::events::{RunEvent, RunOutcome};
-use crate::run::job::{Answered, Ask, Job};
+use crate::run::job::{Answered, Job, JobPrompt};
 use crate::run::line_reader::{LineReader, Read};
 use crate::run::runner::{Refused, Run, json, raw};
 use crate::trim::TrimmedAnswer;
@@ -47,10 +47,10 @@ pub(super) struct OpenLine {
 }
 
 /// A prompt to answer.
-pub(super) struct Asked {
+pub(super) struct LinePrompt {
     /// The number of its line.
     pub(super) number: u64,
-    pub(super) ask: Ask,
+    pub(super) ask: JobPrompt,
 }
 
 /// Why no further line is taken. Open lines are still answered.
@@ -111,7 +111,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
 
     /// The first prompt of the next line that has one to answer. None at the end of the input, while a batch is being
     /// read, if the first open line is too far behind, and if the run is stopped.
-    pub(super) fn next(&mut self) -> Result<Option<Asked>> {
+    pub(super) fn next(&mut self) -> Result<Option<LinePrompt>> {
         while self.stopped.is_none() && self.ahead() < self.options.most_ahead {
             match self.reader.next() {
                 Read::Line(batch, i, examples) => {
@@ -144,7 +144,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.open.first_key_value().map_or(lines, |(first, _)| lines.min(*first))
     }
 
-    fn begin(&mut self, line: std::result::Result<Job, Refused>) -> Result<Option<Asked>> {
+    fn begin(&mut self, line: std::result::Result<Job, Refused>) -> Result<Option<LinePrompt>> {
         match line {
             Ok(job) if self.run.answers.has_all(job.number, job.prompts_left()) => self.hand_out()?,
             Ok(job) => return self.advance(job),
@@ -159,7 +159,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     }
 
     /// The next prompt of a line, which is open then.
-    fn advance(&mut self, mut job: Job) -> Result<Option<Asked>> {
+    fn advance(&mut self, mut job: Job) -> Result<Option<LinePrompt>> {
         loop {
             if self.is_cut {
                 return Ok(None);
@@ -190,13 +190,13 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         Ok(None)
     }
 
-    fn open(&mut self, job: Job, ask: Ask) -> Asked {
+    fn open(&mut self, job: Job, ask: JobPrompt) -> LinePrompt {
         let number = job.number;
         let (turn, prompt_tokens) = (ask.turn, ask.prompt.input_ids.len());
         let (truncated, answer_omitted) = (ask.truncated.clone(), ask.prompt.answer_omitted);
         let line = OpenLine { job, turn, prompt_tokens, truncated, answer_omitted };
         self.open.insert(number, line);
-        Asked { number, ask }
+        LinePrompt { number, ask }
     }
 
     /// The line with this number, if it is open.
@@ -210,7 +210,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     }
 
     /// Records an answer, and returns the line's next prompt.
-    pub(super) fn answered(&mut self, line: OpenLine, answer: TrimmedAnswer<'_>) -> Result<Option<Asked>> {
+    pub(super) fn answered(&mut self, line: OpenLine, answer: TrimmedAnswer<'_>) -> Result<Option<LinePrompt>> {
         let OpenLine { mut job, turn, prompt_tokens, truncated, answer_omitted } = line;
         let totals = &mut self.run.totals;
         totals.answers += 1;

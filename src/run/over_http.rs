@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::client::{Ask as Prompt, Bodies, Client, FailedRequest, Finished, Outcome};
+use crate::client::{Bodies, Client, ClientRequest, FailedRequest, Finished, Outcome};
 use crate::dataset::SamplingParams;
 use crate::error::{ErrorKind, Result, Setting, Warning, way_out};
 use crate::input::{Batches, LineBatch};
@@ -15,7 +15,7 @@ use crate::run::Runner;
 use crate::run::ServerTotals;
 use crate::run::events::{RunEvent, RunOutcome, TICK};
 use crate::run::line_reader::LineReader;
-use crate::run::open_lines::{Asked, OpenLine, OpenLines, OpenLinesOptions, Stopped};
+use crate::run::open_lines::{LinePrompt, OpenLine, OpenLines, OpenLinesOptions, Stopped};
 use crate::run::runner::{Failed, Run, json};
 use crate::server::EngineAnswer;
 use crate::sink::{FormOptions, LineSink, OutputForm, RequestOptions, Sink};
@@ -137,7 +137,7 @@ impl OverHttp<'_, '_> {
         Ok(())
     }
 
-    fn send(&mut self, Asked { number, ask }: Asked) -> Result<()> {
+    fn send(&mut self, LinePrompt { number, ask }: LinePrompt) -> Result<()> {
         let Some(OpenLine { job, .. }) = self.lines.get(number) else { return Ok(()) };
         let request_id = format!("{number}-{}", job.asked);
         if let Some(size) = self.client.notes().served.vocab_size
@@ -147,7 +147,7 @@ impl OverHttp<'_, '_> {
             let error = job.place().of_error(ErrorKind::OutsideVocabulary { id: id.into(), size });
             return self.lines.refuse(&job, job.asked, error);
         }
-        let prompt = Prompt {
+        let prompt = ClientRequest {
             request_id,
             prompt: ask.prompt,
             max_new_tokens: ask.max_new_tokens,

@@ -26,7 +26,7 @@ use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
 use crate::run::job::{Job, JobLine};
 use crate::run::options::Room;
 use crate::run::read_ahead::read_ahead;
-use crate::run::{Place, RunAnswers, RunOptions};
+use crate::run::{AnswerPlace, RunAnswers, RunOptions};
 use crate::stop::Trimmer;
 
 /// What answers lines.
@@ -269,7 +269,7 @@ impl Run<'_> {
     /// Records a line or turn without a prompt. Breaks off with the error if that ends the run.
     pub(super) fn refuse(
         &mut self,
-        place: Place,
+        place: AnswerPlace,
         key: &RowKey,
         turn: Option<usize>,
         error: Error,

@@ -16,7 +16,6 @@
 mod answer;
 mod answer_format;
 mod answer_formats;
-mod asked;
 mod completions;
 pub(crate) mod dynamo;
 mod engine_keys;
@@ -36,6 +35,7 @@ mod raw_object;
 mod request;
 mod request_id;
 mod request_output;
+mod request_record;
 mod request_sink;
 mod responses;
 mod said;
@@ -52,7 +52,6 @@ pub use answer::{EngineAnswer, StopReason};
 pub(crate) use answer::{calls_tools, gave_up, is_error};
 pub use answer_format::AnswerFormat;
 pub use answer_formats::{ANSWER_FORMATS, read_answers};
-pub(crate) use asked::Asked;
 pub(crate) use lm_eval::SeenSamples;
 #[cfg(feature = "http")]
 pub(crate) use protocol::{Extent, MODELS, StreamEvent, Usage};
@@ -60,6 +59,7 @@ pub use protocol::{Protocol, Served};
 pub use protocols::PROTOCOLS;
 pub(crate) use python_json::{LEAST, without_infinities};
 pub(crate) use request_id::{json_string, split_label, split_request_id, without_run_id};
+pub(crate) use request_record::RequestRecord;
 pub use token_logprobs::TokenLogprobs;
 
 pub use crate::sink::RequestOptions;

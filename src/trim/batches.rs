@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::input::{BatchLine, Batches, Input, LineBatch, Rejected, objects};
 use crate::pipeline;
-use crate::server::{Asked, SeenSamples, without_infinities};
+use crate::server::{RequestRecord, SeenSamples, without_infinities};
 use crate::trim::requests::{Requests, WAY_OUT};
 use crate::trim::{AnswerTrimmer, TrimTotals};
 
@@ -75,7 +75,7 @@ impl AnswerTrimmer {
     }
 
     /// If there are requests, `asked` has one for each line.
-    fn trim_batch(&self, mut batch: LineBatch, asked: Option<&[Asked]>, longest: usize) -> TrimmedBatch {
+    fn trim_batch(&self, mut batch: LineBatch, asked: Option<&[RequestRecord]>, longest: usize) -> TrimmedBatch {
         let mut trimmed = TrimmedBatch::default();
         for (i, line) in batch.lines.iter().enumerate() {
             let record = batch.raw(line, longest).and_then(|record| record.json_line());
@@ -101,7 +101,7 @@ impl AnswerTrimmer {
         trimmed
     }
 
-    fn trim_into(&self, json: &str, asked: Option<&Asked>, trimmed: &mut TrimmedBatch) -> Result<()> {
+    fn trim_into(&self, json: &str, asked: Option<&RequestRecord>, trimmed: &mut TrimmedBatch) -> Result<()> {
         for answer in &self.trim_to(json, asked)? {
             trimmed.totals.add(answer);
             serde_json::to_writer(&mut trimmed.lines, answer)
@@ -115,7 +115,7 @@ impl AnswerTrimmer {
 /// Lines of answers, and the request of each line if there are requests.
 struct AnswerBatch {
     lines: LineBatch,
-    asked: Option<Vec<Asked>>,
+    asked: Option<Vec<RequestRecord>>,
 }
 
 /// Lines without those that are logged again, for another filter.

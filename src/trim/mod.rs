@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::builder::PromptBuilder;
 use crate::error::{At, Result, Setting, counted};
-use crate::server::{Asked, EngineAnswer, StopReason, read_answers, without_run_id};
+use crate::server::{EngineAnswer, RequestRecord, StopReason, read_answers, without_run_id};
 use crate::stop::{CompletionEnd, FinishReason, Stop, Trimmer};
 use crate::tokenizer::TokenId;
 pub use batches::TrimmedBatch;
@@ -120,7 +120,7 @@ impl AnswerTrimmer {
     }
 
     /// The same for the answers to this request.
-    fn trim_to<'a>(&self, json: &'a str, asked: Option<&'a Asked>) -> Result<Vec<TrimmedAnswer<'a>>> {
+    fn trim_to<'a>(&self, json: &'a str, asked: Option<&'a RequestRecord>) -> Result<Vec<TrimmedAnswer<'a>>> {
         let mut answers = read_answers(json)?;
         asked.map_or(Ok(()), |asked| asked.give(&mut answers))?;
         answers.into_iter().map(|answer| self.trim_answer(answer)).collect()

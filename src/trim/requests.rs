@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use crate::error::{Error, ErrorKind, Place, Result, counted};
 use crate::input::{Batches, Input, objects};
-use crate::server::Asked;
+use crate::server::RequestRecord;
 
 /// Requests that are still to be answered.
 pub(super) struct Requests {
     name: String,
     batches: Batches,
     longest: usize,
-    waiting: VecDeque<Asked>,
+    waiting: VecDeque<RequestRecord>,
     answered: usize,
 }
 
@@ -27,8 +27,8 @@ impl Requests {
     /// The next ones for this many answers, or fewer at the end.
     ///
     /// # Errors
-    /// As for [`Asked::read`].
-    pub(super) fn take(&mut self, answers: usize) -> Result<Vec<Asked>> {
+    /// As for [`RequestRecord::read`].
+    pub(super) fn take(&mut self, answers: usize) -> Result<Vec<RequestRecord>> {
         self.read(answers)?;
         let taken: Vec<_> = self.waiting.drain(..answers.min(self.waiting.len())).collect();
         self.answered += taken.iter().filter(|asked| asked.is_first()).count();
@@ -44,7 +44,7 @@ impl Requests {
     /// Checks that all of them are answered.
     ///
     /// # Errors
-    /// If there are more, and as for [`Asked::read`].
+    /// If there are more, and as for [`RequestRecord::read`].
     pub(super) fn end(&mut self) -> Result<()> {
         self.read(1)?;
         if self.waiting.is_empty() {
@@ -62,7 +62,8 @@ impl Requests {
         while self.waiting.len() < count {
             let Some(batch) = (self.batches)() else { break };
             for line in &batch.lines {
-                let asked = batch.raw(line, self.longest).and_then(|request| Asked::read(&request.json_line()?));
+                let asked =
+                    batch.raw(line, self.longest).and_then(|request| RequestRecord::read(&request.json_line()?));
                 self.waiting.extend(asked.map_err(|error| batch.place(line).of_error(error))?.each());
             }
             if let Some(error) = batch.error {

@@ -16,14 +16,14 @@ use crate::run::chain::{Chain, Line, Lines};
 pub(crate) use found::{Counts, FoundJournal};
 
 /// Which answer it is: its row, and which of the row's answers.
-pub(crate) type Place = (u64, u64);
+pub(crate) type AnswerPlace = (u64, u64);
 
 /// A line after the first, which is the fingerprint.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry<'a> {
     Answer {
-        place: Place,
+        place: AnswerPlace,
         /// Whether it is an error instead of an answer.
         is_refused: bool,
         #[serde(borrow)]
@@ -50,7 +50,7 @@ pub(crate) struct Journal {
 }
 
 /// Where answers are in the file.
-type Known = BTreeMap<Place, KnownLine>;
+type Known = BTreeMap<AnswerPlace, KnownLine>;
 
 #[derive(Debug, Clone, Copy)]
 struct KnownLine {
@@ -73,7 +73,7 @@ impl Journal {
 
     /// Adds an answer, or an error instead of one. Returns false if there already was one. Only an error is replaced, by an
     /// answer or another error.
-    pub(crate) fn add(&mut self, place: Place, json: &RawValue, is_refused: bool) -> Result<bool> {
+    pub(crate) fn add(&mut self, place: AnswerPlace, json: &RawValue, is_refused: bool) -> Result<bool> {
         let known = self.known(place)?;
         let is_kept = |known: &KnownAnswer| !known.is_refused || is_refused && known.json == json.get();
         if known.as_ref().is_some_and(is_kept) {
@@ -88,7 +88,7 @@ impl Journal {
     ///
     /// # Errors
     /// Errors of reading the file.
-    pub(crate) fn known(&self, place: Place) -> Result<Option<KnownAnswer>> {
+    pub(crate) fn known(&self, place: AnswerPlace) -> Result<Option<KnownAnswer>> {
         let Some(KnownLine { start, is_refused }) = self.known.get(&place) else { return Ok(None) };
         let json = answer_at(&mut BufReader::new(&self.file), *start).at(self.path.display())?;
         Ok(Some(KnownAnswer { json, is_refused: *is_refused }))
@@ -143,7 +143,7 @@ impl Journal {
     /// If the file is not what was written to it, with the place.
     pub(crate) fn each(&self, mut take: impl FnMut(&str) -> Result<()>) -> Result<()> {
         let mut lines = self.file.try_clone().and_then(Lines::of).at(self.path.display())?;
-        let mut answers: Vec<(Place, u64)> = Vec::new();
+        let mut answers: Vec<(AnswerPlace, u64)> = Vec::new();
         loop {
             let start = lines.end;
             let entry = match lines.next().at(self.path.display())? {

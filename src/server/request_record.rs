@@ -13,7 +13,7 @@ use crate::server::request_id::{json_string, row_of_request};
 
 /// A request of any form.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RequestRecord {
     id: Box<RawValue>,
     repeat: Option<usize>,
     turn: Option<usize>,
@@ -33,7 +33,7 @@ const MOST_ANSWERS: usize = 1 << 16;
 const IDS: [(&str, bool); 5] =
     [("custom_id", true), ("request_id", true), ("rid", true), ("id", false), ("user", false)];
 
-impl Asked {
+impl RequestRecord {
     /// Reads a request.
     ///
     /// # Errors
