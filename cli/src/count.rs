@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::args::CountArgs;
 use crate::output;
+use crate::source::is_dash;
 use crate::texts::{encoder, stdin, text};
 use metatok::error::{At, Result};
 use metatok::input::local;
@@ -29,5 +30,5 @@ pub(crate) fn run(args: &CountArgs) -> Result<ExitCode> {
 }
 
 fn read(path: &Path) -> Result<String> {
-    if path == Path::new("-") { stdin() } else { text(std::fs::read(local(path)?)?) }
+    if is_dash(path) { stdin() } else { text(std::fs::read(local(path)?)?) }
 }

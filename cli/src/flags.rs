@@ -1,8 +1,7 @@
 //! Options that would have no effect: rejected, with the reason.
 
-use std::path::Path;
-
 use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RejectArgs, RequestArgs, RunArgs, TemplateArgs, ViewArgs};
+use crate::source::is_dash;
 use crate::{request, setup};
 use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
@@ -54,7 +53,7 @@ pub(crate) fn check_rejects(args: &RejectArgs) -> Result<()> {
         let rejects = [("--rejects", args.rejects.is_some())];
         refuse(rejects, "is for rejected lines, but the first one stops the command; add --on-error reject")?;
     }
-    let to_stdout = args.rejects.as_deref().is_some_and(|path| path == Path::new("-"));
+    let to_stdout = args.rejects.as_deref().is_some_and(is_dash);
     refuse([("--rejects", to_stdout)], "must name a file: standard output is for the results")
 }
 

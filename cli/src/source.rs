@@ -39,7 +39,7 @@ impl Source {
     }
 
     fn find_with(paths: &[PathBuf], is_named: bool) -> Result<Self> {
-        if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        if paths.iter().filter(|path| is_dash(path)).count() > 1 {
             let what = "standard input is named twice, but can be read only once; name a file instead";
             return Err(ErrorKind::Usage(what.into()).into());
         }
@@ -75,7 +75,7 @@ impl Source {
     /// Whether standard input is read, which cannot be read twice.
     pub(crate) fn has_stdin(&self) -> bool {
         match self {
-            Self::Files(paths) => paths.iter().any(|path| is_stdin(path)),
+            Self::Files(paths) => paths.iter().any(|path| is_dash(path)),
             Self::Piped(_) => true,
             Self::Nothing => false,
         }
@@ -83,7 +83,7 @@ impl Source {
 
     /// Rejects further files that are standard input too: whatever reads it later would find nothing.
     pub(crate) fn check_stdin<'p>(&self, others: impl IntoIterator<Item = (&'static str, &'p Path)>) -> Result<()> {
-        let others = others.into_iter().filter(|(_, path)| is_stdin(path)).map(|(option, _)| option);
+        let others = others.into_iter().filter(|(_, path)| is_dash(path)).map(|(option, _)| option);
         let mut readers = self.has_stdin().then_some("the input").into_iter().chain(others);
         let (Some(first), Some(second)) = (readers.next(), readers.next()) else { return Ok(()) };
         let what = format!(
@@ -136,7 +136,8 @@ impl Source {
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
+/// Whether a path stands for standard input, or for standard output where something is written.
+pub(crate) fn is_dash(path: &Path) -> bool {
     path == Path::new("-")
 }
 

@@ -1,14 +1,13 @@
 //! `metatok view`: a prompt for inspection.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::ViewArgs;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::say::{self, InFlags, say};
-use crate::source::{Source, names, nothing_in};
+use crate::source::{Source, is_dash, names, nothing_in};
 use crate::{earlier_answers, flags, setup};
 use metatok::Dataset;
 use metatok::build::answers_omitted;
@@ -24,7 +23,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let has_input = source.has_input();
     let dataset = setup::dataset_of(&args.input, &source)?;
     flags::check_view(args, dataset.as_ref())?;
-    let outputs = Outputs::to("--html", args.html.as_deref().filter(|path| *path != Path::new("-")));
+    let outputs = Outputs::to("--html", args.html.as_deref().filter(|path| !is_dash(path)));
     outputs.check_inputs(&args.input, &source, dataset.as_ref())?;
     outputs.check("--answers", args.answers.answers.as_deref())?;
     outputs.check_model(&args.model, source.has_input())?;
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         say::notes(answers_omitted(view.answer_omitted.into()));
     }
     match &args.html {
-        Some(path) if path != Path::new("-") => {
+        Some(path) if !is_dash(path) => {
             let mut output = Output::open(Some(path))?;
             output.write(view.html().as_bytes()).map_err(|error| output.failed(error))?;
             output.finish()?;

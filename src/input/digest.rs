@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::digest::hex;
 use crate::error::{At, ErrorKind, Result, Setting};
-use crate::input::source::local;
+use crate::input::source::{is_stdin, local};
 
 /// A hash of a file's bytes: 16 hexadecimal digits.
 ///
@@ -34,10 +34,6 @@ pub fn digest_of_input(path: &Path) -> Result<String> {
     let (name, local) = (path.display(), local(path).at(path.display())?);
     let digest = if local.metadata().at(path.display())?.is_file() { digest_of_file(&local)? } else { "stream".into() };
     Ok(format!("{name} {digest}"))
-}
-
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
 }
 
 /// Checks that inputs can be read again, as a resumed run does; `-` is standard input.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use same_file::Handle;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::input::source::is_stdin;
 
 /// The files that a program writes, none of which may be one that it reads, or be written twice.
 ///
@@ -75,7 +76,7 @@ impl OutputFiles {
         if self.files.is_empty() {
             return Ok(());
         }
-        if path == Path::new("-") {
+        if is_stdin(path) {
             return self.compare("standard input", regular(Handle::stdin()).as_ref());
         }
         let files = match fs::read_dir(path) {

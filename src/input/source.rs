@@ -57,7 +57,7 @@ impl Input {
     /// # Errors
     /// The same as for [`Self::open`], and options for another kind of file.
     pub fn open_with(path: &Path, options: &CsvOptions) -> Result<Self> {
-        if path == Path::new("-") {
+        if is_stdin(path) {
             return Ok(Self::stdin());
         }
         Self::open_file(path, options).at(path.display())
@@ -189,6 +189,11 @@ impl Input {
         };
         Records::of(self.source, self.unit, longest, holds).in_field(self.field)
     }
+}
+
+/// Whether a path stands for standard input.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// Where a file is: `hf://datasets/ORG/NAME/PATH`, a file of the Hugging Face Hub, is in the cache then.
