@@ -22,7 +22,7 @@ use crate::server::{gave_up, is_error};
 /// assert_eq!(error.to_string(), r#"columns: there is no "name", only "names"; keep it with `keep = "name"`"#);
 /// # Ok::<(), metatok::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct ScoredAnswer {
     /// As JSON.
     #[serde(default, deserialize_with = "exact::id")]
@@ -59,19 +59,7 @@ impl ScoredAnswer {
 
     /// A label that was picked; none if a score is missing.
     pub(super) fn of_label(label: Option<&str>, columns: Option<&Row>) -> Self {
-        let (columns, text) = (columns.cloned(), label.map(str::to_owned));
-        Self {
-            id: None,
-            repeat: None,
-            turn: None,
-            choice: None,
-            columns,
-            text,
-            error: None,
-            finish_reason: None,
-            found: None,
-            correct: None,
-        }
+        Self { columns: columns.cloned(), text: label.map(str::to_owned), ..Self::default() }
     }
 
     /// Whose answer it is; none without an id.
