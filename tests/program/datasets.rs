@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::accept;
 use crate::case_files::{CASE, files, stem};
 use crate::harness::{Tests, tests};
-use crate::program::{METATOK, stderr, stdout};
+use crate::program::{METATOK, json_lines, stderr, stdout};
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
@@ -36,7 +36,7 @@ fn compare(shape: &Path) {
     assert_eq!(built_in, std::fs::read_to_string(shape).expect("it can be read"));
     let case = root().join("tests/cases/datasets").join(stem(shape)).with_extension("jsonl");
     let text = std::fs::read_to_string(&case).expect("it can be read");
-    let (found, expected) = (lines(&build(shape)), lines(&text));
+    let (found, expected) = (json_lines(build(shape)), json_lines(&text));
     assert_eq!(found.len(), expected.len());
     let as_expected = found.iter().zip(&expected).all(|(found, expected)| is_within(expected, found));
     if as_expected {
@@ -63,10 +63,6 @@ fn build(shape: &Path) -> String {
     stdout(&output)
 }
 
-fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
-}
-
 /// Whether all keys of a case have its values.
 fn is_within(expected: &Value, found: &Value) -> bool {
     expected.as_object().expect("a case is an object").iter().all(|(key, expected)| found[key] == *expected)
@@ -88,7 +84,7 @@ fn examples_are_the_same_whatever_the_threads() {
         let args = ["build", "-q", "--format", "messages", "-d", "lm_eval_gsm8k", "--layout", "turns", "-j", threads];
         let program = Command::new(METATOK).args(args).arg("--train").args([&rows, &rows]).output();
         let output = program.expect("the program runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}", stderr(&output));
         output.stdout
     };
     let one = built("1");

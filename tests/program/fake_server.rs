@@ -1,6 +1,6 @@
 //! A server with vLLM's API whose answer to a prompt is always the same, and which can go wrong in every way.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,6 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::http_head::Head;
 
 /// What a server does with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -262,21 +264,9 @@ fn respond(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> std:
 
 /// The path and the body of the next request.
 pub(crate) fn request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<(String, Vec<u8>)>> {
-    let mut line = String::new();
-    if reader.read_line(&mut line)? == 0 {
-        return Ok(None);
-    }
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut length = 0;
-    loop {
-        line.clear();
-        reader.read_line(&mut line)?;
-        let Some((name, value)) = line.split_once(':') else { break };
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse().unwrap_or_default();
-        }
-    }
+    let Some(head) = Head::read(reader)? else { return Ok(None) };
+    let length = head.header("content-length").and_then(|length| length.parse().ok()).unwrap_or_default();
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    Ok(Some((path, body)))
+    Ok(Some((head.path, body)))
 }

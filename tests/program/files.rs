@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::case_files::{self, CaseFile};
 use crate::harness::Tests;
-use crate::program::METATOK;
+use crate::program::{METATOK, json_lines};
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
@@ -70,7 +70,7 @@ fn refused(file: &CaseFile, case: &Case, expected: &String) {
 fn built(file: &CaseFile, case: &Case, model: &str, expected: &Vec<String>) {
     let (code, stdout, stderr) = build(case, model);
     assert_eq!(code, Some(0), "{model}: {stderr}");
-    let prompts: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+    let prompts: Vec<Value> = json_lines(&stdout);
     let texts = prompts.iter().filter_map(|prompt| prompt["text"].as_str().map(str::to_owned)).collect();
     file.value(&["texts", model], &texts, expected);
     let ids: Vec<Value> = prompts.iter().map(|prompt| prompt["id"].clone()).collect();

@@ -24,7 +24,7 @@ fn metatok(args: &[&str]) -> Command {
 /// A help page as it is printed where the terminal has this many columns.
 fn help(args: &[&str], columns: &str) -> String {
     let output = metatok(args).env("COLUMNS", columns).output().expect("the program runs");
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{args:?}: {}", program::stderr(&output));
     String::from_utf8(output.stdout).expect("help is text")
 }
 
@@ -88,7 +88,7 @@ fn examples_of_help_pages_are_commands() {
             .stdin(Stdio::null())
             .output()
             .expect("there is a shell");
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = program::stderr(&output);
         assert!(!stderr.contains("Usage:") && !stderr.contains("unexpected argument"), "{command}: {stderr}");
     }
 }
@@ -97,7 +97,7 @@ fn completions_know_names() {
     for (shell, expected) in [("bash", "metatok"), ("zsh", "#compdef metatok"), ("fish", "complete")] {
         let output = metatok(&["completions", shell]).output().expect("the program runs");
         assert!(output.status.success());
-        assert!(String::from_utf8_lossy(&output.stdout).contains(expected), "{shell}");
+        assert!(program::stdout(&output).contains(expected), "{shell}");
     }
     let folder = tempfile::tempdir().expect("a folder can be made");
     std::fs::write(folder.path().join("qwen-mine.toml"), "").expect("the file can be written");
@@ -121,7 +121,7 @@ fn completions_know_names() {
             .current_dir(folder.path())
             .output()
             .expect("the program runs");
-        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = program::stdout(&output);
         for name in expected {
             assert!(stdout.lines().any(|line| line == *name), "{typed:?}: {stdout:?}");
         }
@@ -165,8 +165,8 @@ if ((${#COMPREPLY[@]})); then printf '%s\n' "${COMPREPLY[@]}"; else echo nothing
         let mut bash = Command::new("bash");
         bash.args(["--norc", "-c", SCRIPT, "bash", &format!("metatok {line}"), typed, "metatok"]).args(words);
         let Ok(output) = bash.env("METATOK", METATOK).current_dir(folder.path()).output() else { return };
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(stdout.trim_end(), expected, "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let stdout = program::stdout(&output);
+        assert_eq!(stdout.trim_end(), expected, "{line}: {}", program::stderr(&output));
     }
     // Called by its path, it need not be on the PATH.
     const BY_PATH: &str = r#"
@@ -177,13 +177,13 @@ echo "${COMPREPLY[@]}"
 "#;
     let mut bash = Command::new("bash");
     let Ok(output) = bash.args(["--norc", "-c", BY_PATH]).env("METATOK", METATOK).output() else { return };
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "encode\n", "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(program::stdout(&output), "encode\n", "{}", program::stderr(&output));
 }
 
 fn bench_checks_before_it_measures() {
     let output = metatok(&["bench", "--seconds", "0.01", "-j", "1"]).output().expect("the program runs");
     assert!(output.status.success());
-    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stdout = program::stdout(&output);
     assert!(stdout.contains("ids equal to the joined string's: 35 of 36"), "{stdout}");
     for shown in ["ratio", "join, then encode", "on one core: reading", "found again by the cache:"] {
         assert!(stdout.contains(shown), "{stdout}");

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex};
 use metatok::Tokenizer;
 
 use crate::harness::{Tests, tests};
-use crate::program::METATOK;
+use crate::http_head::Head;
+use crate::program::{METATOK, stderr, stdout};
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
@@ -115,29 +116,11 @@ fn answer(
     answers: &Mutex<HashMap<String, Answer>>,
     tokens: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
-    let mut lines = BufReader::new(stream).lines();
-    let request = lines.next().transpose()?.unwrap_or_default();
-    let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut start = 0;
-    for line in lines {
-        let line = line?;
-        if line.is_empty() {
-            break;
-        }
-        let (name, value) = line.split_once(": ").unwrap_or_default();
-        match name.to_ascii_lowercase().as_str() {
-            "range" => {
-                start = value
-                    .trim_start_matches("bytes=")
-                    .split('-')
-                    .next()
-                    .and_then(|start| start.parse().ok())
-                    .unwrap_or(0)
-            }
-            "authorization" => tokens.lock().expect("nobody panicked").push(value.to_owned()),
-            _ => {}
-        }
-    }
+    let head = Head::read(&mut BufReader::new(stream))?.unwrap_or_default();
+    let range = head.header("range").unwrap_or_default().trim_start_matches("bytes=");
+    let start = range.split('-').next().and_then(|start| start.parse().ok()).unwrap_or(0);
+    tokens.lock().expect("nobody panicked").extend(head.header("authorization").map(str::to_owned));
+    let path = head.path;
     let parts = |path: &str| {
         let (repository, rest) = path.split_once("/resolve/")?;
         let (revision, file) = rest.split_once('/')?;
@@ -172,14 +155,10 @@ fn answer(
         len - 1,
         name = path.rsplit('/').next().unwrap_or_default(),
     )?;
-    if !request.starts_with("HEAD") {
+    if head.method != "HEAD" {
         stream.write_all(&bytes[start..sent.max(start)])?;
     }
     stream.flush()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn found_and_then_cached() {
@@ -292,16 +271,13 @@ fn a_file_of_a_dataset() {
     };
     let output = build("hf://datasets/org/rows/data/test.csv");
     assert_eq!(stderr(&output), "");
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "{\"id\":0,\"messages\":[{\"role\":\"user\",\"content\":\"1+1?\"}]}\n"
-    );
+    assert_eq!(stdout(&output), "{\"id\":0,\"messages\":[{\"role\":\"user\",\"content\":\"1+1?\"}]}\n");
     let output = of_hub(&server.address, home.path())
         .args(["count", "-t", "demo", "hf://datasets/org/rows/data/test.csv"])
         .output()
         .expect("the program runs");
     assert_eq!(stderr(&output), "");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "7 hf://datasets/org/rows/data/test.csv\n");
+    assert_eq!(stdout(&output), "7 hf://datasets/org/rows/data/test.csv\n");
     let output = build("hf://datasets/org/rows@main/none.csv");
     assert!(
         stderr(&output).starts_with("metatok: hf://datasets/org/rows@main/none.csv: the hub has no none.csv under "),

@@ -1,14 +1,16 @@
 //! Downloads from a Hub that answers as it should, and from one that does not.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::{Arc, Mutex};
 
 use crate::harness::{Tests, tests};
+use crate::http_head::Head;
 use crate::hub::of_hub;
+use crate::program::stderr;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -167,21 +169,12 @@ fn answer(
     script: &impl Fn(&Asked) -> Reply,
     log: &Mutex<Vec<String>>,
 ) -> std::io::Result<bool> {
-    let mut lines = BufReader::new(stream).lines();
-    let request = lines.next().transpose()?.unwrap_or_default();
-    let mut words = request.split(' ');
-    let (method, path) = (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default());
-    let (mut host, mut start, mut token) = (String::new(), None, " without the token");
-    for line in lines {
-        let line = line?;
-        let Some((name, value)) = line.split_once(": ") else { break };
-        match name.to_ascii_lowercase().as_str() {
-            "host" => host = value.to_owned(),
-            "range" => start = value.trim_start_matches("bytes=").trim_end_matches('-').parse().ok(),
-            "authorization" if value == "Bearer hf_secret" => token = "",
-            _ => {}
-        }
-    }
+    let head = Head::read(&mut BufReader::new(stream))?.unwrap_or_default();
+    let host = head.header("host").unwrap_or_default().to_owned();
+    let range = head.header("range").map(|range| range.trim_start_matches("bytes=").trim_end_matches('-'));
+    let start = range.and_then(|start| start.parse().ok());
+    let token = if head.header("authorization") == Some("Bearer hf_secret") { "" } else { " without the token" };
+    let (method, path) = (head.method, &*head.path);
     let in_repository = path.split_once("/resolve/").and_then(|(_, rest)| rest.split_once('/'));
     let (revision, file) = in_repository.unwrap_or((path, "a.csv"));
     let mut log = log.lock().expect("nobody panicked");
@@ -439,7 +432,7 @@ fn whole_or_an_error() {
                 }
                 let variables = [("HF_HUB_DOWNLOAD_TIMEOUT", "1"), ("HF_HUB_ETAG_TIMEOUT", "2")];
                 let output = server.build(mode.file, home.path(), &variables);
-                let (about, stderr) = (mode.about, String::from_utf8_lossy(&output.stderr));
+                let (about, stderr) = (mode.about, stderr(&output));
                 let path = snapshot(home.path(), COMMITS[0], mode.file);
                 match mode.error {
                     None => {
@@ -492,7 +485,7 @@ fn a_lock_of_another_process() {
     let lock = fs::File::create(locks.join("etag.lock")).expect("it can be made");
     lock.lock().expect("nobody else has it");
     let output = server.build("a.csv", home.path(), &[("HF_HUB_DOWNLOAD_TIMEOUT", "1")]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr(&output);
     assert!(stderr.contains("another process has locked ") && stderr.contains("etag.lock for 6 s"), "{stderr}");
     lock.unlock().expect("it was locked");
     assert!(server.build("a.csv", home.path(), &[]).status.success());
@@ -525,7 +518,7 @@ fn files_of_one_commit() {
 
     let server = Server::new(|asked: &Asked| Reply::at(asked, COMMITS[0]));
     let output = server.build("c.csv", home.path(), &[]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr(&output);
     let expected = format!("the hub was asked for c.csv of commit {}, and answers with {}; ", COMMITS[1], COMMITS[0]);
     assert!(stderr.contains(&expected), "{stderr}");
 }
@@ -534,8 +527,7 @@ fn a_missing_file_is_noted_before_any_is_there() {
     let server = Server::new(|_: &Asked| Reply::status(404).with("X-Repo-Commit", COMMITS[0]));
     let home = tempfile::tempdir().expect("a folder can be made");
     let output = server.build("a.csv", home.path(), &[]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("the hub has no a.csv under "), "{stderr}");
+    assert!(stderr(&output).contains("the hub has no a.csv under "), "{}", stderr(&output));
     assert!(folder(home.path()).join(".no_exist").join(COMMITS[0]).join("a.csv").exists());
     // It may be there the next time.
     server.build("a.csv", home.path(), &[]);
@@ -543,8 +535,7 @@ fn a_missing_file_is_noted_before_any_is_there() {
 
     let server = Server::new(|_: &Asked| Reply::status(404).with("X-Error-Code", "RevisionNotFound"));
     let output = server.build("a.csv", home.path(), &[]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("the hub has no such revision: "), "{stderr}");
+    assert!(stderr(&output).contains("the hub has no such revision: "), "{}", stderr(&output));
 }
 
 fn a_cache_that_cannot_be_written() {
@@ -552,7 +543,7 @@ fn a_cache_that_cannot_be_written() {
     let file = home.path().join("file");
     fs::write(&file, "").expect("it can be written");
     let output = server.build("a.csv", home.path(), &[("HF_HUB_CACHE", &file.to_string_lossy())]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr(&output);
     let expected = "; set HF_HUB_CACHE to a folder that can be written, or HF_HUB_OFFLINE=1 to only read the cache\n";
     assert!(stderr.contains(&*file.to_string_lossy()) && stderr.ends_with(expected), "{stderr}");
 }
@@ -566,7 +557,7 @@ fn variables_that_are_wrong() {
         ("HF_HUB_DOWNLOAD_TIMEOUT", "0", "HF_HUB_DOWNLOAD_TIMEOUT is \"0\", which is not a number of seconds; "),
     ] {
         let output = server.build("a.csv", home.path(), &[(name, value)]);
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = stderr(&output);
         assert!(stderr.contains(expected), "{stderr}");
         assert_eq!(output.status.code(), Some(2), "{name}");
     }

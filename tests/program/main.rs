@@ -25,6 +25,8 @@ mod fingerprint;
 mod help;
 #[cfg(unix)]
 mod hostile;
+#[cfg(any(feature = "http", feature = "hub"))]
+mod http_head;
 #[cfg(feature = "hub")]
 mod hub;
 #[cfg(feature = "hub")]

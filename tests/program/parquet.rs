@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::harness::{Tests, tests};
-use crate::program::METATOK;
+use crate::program::{METATOK, stderr, stdout};
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
@@ -34,7 +34,7 @@ fn every_kind_of_column_in_its_order() {
     let dataset = r#"infer_cfg = { prompt_template = { template = "{q}|{z}|{a}|{choices}|{d}|{is}" } }"#;
     let output = build(dataset, &root().join("tests/data/rows.parquet"));
     assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
+        stdout(&output),
         concat!(
             r#"{"id":0,"messages":[{"role":"user","content":"1+1?|2|0.5|['x', 'y']|{'k': 1, 'b': 'é'}|True"}]}"#,
             "\n",
@@ -42,62 +42,47 @@ fn every_kind_of_column_in_its_order() {
             "\n",
         ),
         "{}",
-        String::from_utf8_lossy(&output.stderr)
+        stderr(&output)
     );
 }
 
 fn times_and_decimals_as_python_writes_them() {
     let dataset = r#"infer_cfg = { prompt_template = { template = "{at}|{days}|{time}|{fine}|{ms}|{whole}|{part}|{key}|{inner}" } }"#;
     let output = build(dataset, &root().join("tests/data/times.parquet"));
-    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stdout = stdout(&output);
     let found: Vec<&str> = stdout.lines().filter_map(|line| line.split("\"content\":\"").nth(1)).collect();
     let expected = [
         "2020-01-02 03:04:05|['2020-01-02 03:04:05']|01:02:03|01:02:03|01:02:03|42|1.50|5e51933a-6840-4069-acad-741b8d374e53|{'n': 1, 'at': '2020-01-02 03:04:05'}",
         "2020-01-02 03:04:05.123456789|['2020-01-02 03:04:05.123456789', None]|01:02:03.000001|00:00:00.000000001|01:02:03.001000|-7|-0.05|5e51933a-6840-4069-acad-741b8d374e53|{'n': 2, 'at': None}",
         "None|[]|00:00:00|None|None|0|100.00|5e51933a-6840-4069-acad-741b8d374e53|None",
     ];
-    assert_eq!(
-        found,
-        expected.map(|content| format!("{content}\"}}]}}")),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert_eq!(found, expected.map(|content| format!("{content}\"}}]}}")), "{}", stderr(&output));
 }
 
 fn values_within_maps_as_those_outside() {
     let dataset =
         r#"infer_cfg = { prompt_template = { template = "{at}|{fine}|{bytes}|{by_number}|{by_time}|{inner}" } }"#;
     let output = build(dataset, &root().join("tests/data/maps.parquet"));
-    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stdout = stdout(&output);
     let found: Vec<&str> = stdout.lines().filter_map(|line| line.split("\"content\":\"").nth(1)).collect();
     let expected = [
         "{'k': '2020-01-02 03:04:05'}|{'k': '2020-01-02 03:04:05.123456789'}|{'k': 'hello', 'l': None}|{'1': 'one', '2': 'two'}|{'2020-01-02 03:04:05': True}|{'k': {'l': ['2020-01-02 03:04:05']}}",
         "{}|None|{'m': '/w=='}|{}|{}|{'k': None}",
     ];
-    assert_eq!(
-        found,
-        expected.map(|content| format!("{content}\"}}]}}")),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert_eq!(found, expected.map(|content| format!("{content}\"}}]}}")), "{}", stderr(&output));
 }
 
 fn times_of_int96_have_their_nanoseconds() {
     let dataset = r#"infer_cfg = { prompt_template = { template = "{at}|{list}|{inner}|{fine}" } }"#;
     let output = build(dataset, &root().join("tests/data/int96.parquet"));
-    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stdout = stdout(&output);
     let found: Vec<&str> = stdout.lines().filter_map(|line| line.split("\"content\":\"").nth(1)).collect();
     let expected = [
         "2020-01-01 01:02:03.123456|['2020-01-01 01:02:03.123456', None, '2020-01-01 00:00:00']|{'at': '1969-12-31 23:59:59.999999'}|2020-01-01 01:02:03.123456789",
         "None|[]|None|None",
         "1601-01-01 00:00:00|None|{'at': None}|1970-01-01 00:00:00",
     ];
-    assert_eq!(
-        found,
-        expected.map(|content| format!("{content}\"}}]}}")),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert_eq!(found, expected.map(|content| format!("{content}\"}}]}}")), "{}", stderr(&output));
 }
 
 /// Row 2 has text that is not UTF-8, row 3 a date too late, and row 4 a time too late.
@@ -111,11 +96,8 @@ fn a_bad_value_is_the_error_of_its_row() {
         .args([&rejects, Path::new("-d"), &file, &root().join("tests/data/bad_values.parquet")])
         .output()
         .expect("the program runs");
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "{\"id\":0,\"messages\":[{\"role\":\"user\",\"content\":\"1\"}]}\n"
-    );
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stdout(&output), "{\"id\":0,\"messages\":[{\"role\":\"user\",\"content\":\"1\"}]}\n");
+    let stderr = stderr(&output);
     let outside = "which is a date or time outside the years 1 to 9999, which are all that Python has; write null or a text instead";
     for expected in [
         "row 2: column \"s\" has text that is not UTF-8; write the file with this text decoded from its own encoding\n"
@@ -134,7 +116,7 @@ fn a_file_that_is_none() {
     let rows = folder.path().join("rows.parquet");
     std::fs::write(&rows, "PAR1 and no more").expect("it can be written");
     let output = build(r#"infer_cfg = { prompt_template = { template = "{q}" } }"#, &rows);
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("rows.parquet: Parquet error: "), "{stderr}");
 }
@@ -147,7 +129,7 @@ fn a_file_at_which_the_library_panics() {
     let rows = folder.path().join("rows.parquet");
     std::fs::write(&rows, bytes).expect("it can be written");
     let output = build(r#"infer_cfg = { prompt_template = { template = "{q}" } }"#, &rows);
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     let expected = "rows.parquet: row 1: the library panicked: column start and length should not be negative\n";
     assert!(stderr.starts_with("metatok: ") && stderr.ends_with(expected), "{stderr}");

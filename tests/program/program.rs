@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use serde_json::Value;
+
 pub(crate) const METATOK: &str = env!("CARGO_BIN_EXE_metatok");
 
 /// The command, with nothing to read and its outputs piped.
@@ -34,6 +36,12 @@ pub(crate) fn exit_code(output: &Output) -> Option<i32> {
 
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Lines of JSON, such as those of an output.
+pub(crate) fn json_lines(text: impl AsRef<[u8]>) -> Vec<Value> {
+    let text = String::from_utf8_lossy(text.as_ref());
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }
 
 /// Gives the command a line only when there is a line of output for the one before. Returns these.

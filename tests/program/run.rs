@@ -70,7 +70,7 @@ fn without_an_engine_nothing_runs() {
 mod with_an_engine {
     use std::io::Write;
 
-    use crate::program::line_by_line;
+    use crate::program::{json_lines, line_by_line};
     use crate::root::root;
     use metatok::engine::{Engine, Request};
     use metatok::{PromptBuilder, TokenId};
@@ -97,11 +97,6 @@ mod with_an_engine {
         ]
     }
 
-    fn lines(text: &[u8]) -> Vec<Value> {
-        let text = std::str::from_utf8(text).expect("it is UTF-8");
-        text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
-    }
-
     /// The demo's questions, over and over.
     fn write_questions(folder: &Path, times: usize) {
         let demo = root().join("models/demo/conversations.jsonl");
@@ -111,9 +106,9 @@ mod with_an_engine {
 
     fn the_demo_answers_its_questions_and_stops() {
         let demo = root().join("models/demo/conversations.jsonl");
-        let questions = lines(&std::fs::read(demo).expect("they are there"));
+        let questions = json_lines(std::fs::read(demo).expect("they are there"));
         let ran = output(Path::new("."), &["run"]);
-        let answers = lines(&ran.stdout);
+        let answers = json_lines(&ran.stdout);
         assert_eq!(answers.len(), questions.len());
         for (answer, question) in answers.iter().zip(&questions) {
             assert_eq!(answer["id"], question["id"]);
@@ -142,10 +137,12 @@ mod with_an_engine {
         let ran = output(folder.path(), &args);
         assert!(ran.status.success(), "{}", stderr(&ran));
         let asked: Vec<_> =
-            lines(&ran.stdout).iter().map(|line| (line["id"].clone(), line["columns"].clone())).collect();
+            json_lines(&ran.stdout).iter().map(|line| (line["id"].clone(), line["columns"].clone())).collect();
         let column = |said: &str| serde_json::json!({ "prediction": said });
         assert_eq!(asked, [(0.into(), column("Saturn")), (2.into(), column("Mars"))]);
-        assert!(lines(&ran.stdout).iter().all(|line| line["token_ids"].as_array().is_some_and(|ids| ids.len() <= 3)));
+        assert!(
+            json_lines(&ran.stdout).iter().all(|line| line["token_ids"].as_array().is_some_and(|ids| ids.len() <= 3))
+        );
         assert!(stderr(&ran).contains("answers.jsonl: there is no answer to 1 of 3 rows"), "{}", stderr(&ran));
     }
 
@@ -248,7 +245,7 @@ mod with_an_engine {
         assert_eq!(output(at, &run).status.code(), Some(1));
         let resumed = output(at, &[&run[..], &["--resume", "--on-error", "reject"]].concat());
         assert_eq!(resumed.status.code(), Some(1), "{}", stderr(&resumed));
-        let out = lines(&read(at, "out").expect("it is written"));
+        let out = json_lines(read(at, "out").expect("it is written"));
         let ids: Vec<_> = out.iter().map(|line| line["id"].as_u64().expect("a number")).collect();
         assert_eq!(ids, [0, 0, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 6, 6, 6]);
         assert!(out[1]["error"].as_str().is_some_and(|error| error.contains("tokens")), "{}", out[1]);
@@ -311,7 +308,7 @@ mod with_an_engine {
             assert_eq!(resumed.status.code(), Some(1), "{}", stderr(&resumed));
             let out = read(folder.path(), "out").expect("it is written");
             assert!(out.starts_with(&expected), "cut at byte {cut}");
-            assert_eq!(lines(&out).len(), lines(&expected).len() + 1, "the error is the last");
+            assert_eq!(json_lines(&out).len(), json_lines(&expected).len() + 1, "the error is the last");
             std::fs::remove_file(folder.path().join("out")).expect("it was there");
         }
     }
@@ -459,7 +456,7 @@ mod with_an_engine {
             ],
         );
         assert!(run.status.success(), "{}", stderr(&run));
-        let answers = lines(&read(folder.path(), "answers.jsonl").expect("it is written"));
+        let answers = json_lines(read(folder.path(), "answers.jsonl").expect("it is written"));
         let places: Vec<_> = answers.iter().map(|answer| (answer["id"].as_u64(), answer["turn"].as_u64())).collect();
         assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0)].map(|(row, turn)| (Some(row), Some(turn))));
         assert_eq!([&answers[0]["text"], &answers[1]["text"], &answers[3]["text"]], ["2", "4", "Late."]);
@@ -468,7 +465,7 @@ mod with_an_engine {
             folder.path(),
             &["build", "-m", "demo", "-q", "--dataset", "mt.toml", "--answers", "answers.jsonl", "rows.jsonl"],
         );
-        let prompts = lines(&built.stdout);
+        let prompts = json_lines(&built.stdout);
         assert_eq!(prompts.len(), answers.len());
         let (builder, engine) =
             (PromptBuilder::demo().expect("the demo"), metatok::engine::CandleEngine::demo().expect("its weights"));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::harness::{Tests, tests};
-use crate::program::{output, stderr, stdout};
+use crate::program::{json_lines, output, stderr, stdout};
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
@@ -33,7 +33,7 @@ fn run(folder: &Path, args: &[&str]) {
 
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
+    json_lines(text)
 }
 
 /// Builds the texts of a dataset.

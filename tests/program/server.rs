@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::fake_server::{Does, FAULTS, FakeServer};
 use crate::harness::{Tests, tests};
-use crate::program::{line_by_line, metatok, output, stderr, stdout};
+use crate::program::{json_lines, line_by_line, metatok, output, stderr, stdout};
 use crate::root::root;
 use crate::scripted_server::DIALOGUES;
 
@@ -51,11 +51,6 @@ fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&fixed[..], more].concat()
 }
 
-fn lines(text: &[u8]) -> Vec<Value> {
-    let text = String::from_utf8_lossy(text);
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
-}
-
 fn read(folder: &Path, name: &str) -> Vec<u8> {
     std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
@@ -66,7 +61,7 @@ fn answers_are_the_servers() {
     let server = FakeServer::start(|_, _| Does::Answer);
     let ran = output(folder.path(), &args(&server.url(), &["in.jsonl"]));
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
-    let answers = lines(&read(folder.path(), "out"));
+    let answers = json_lines(read(folder.path(), "out"));
     let requests = server.requests.lock().expect("nobody panicked");
     assert_eq!((answers.len(), requests.len()), (50, 50));
     for (i, answer) in answers.iter().enumerate() {
@@ -126,7 +121,7 @@ fn a_killed_run_ends_as_one_that_was_not() {
     write(folder.path(), "d.toml", DIALOGUES);
     let dataset = ["-d", "d.toml", "--concurrency", "4", "--quiet", "rows.jsonl"];
     let expected = undisturbed(folder.path(), &dataset);
-    assert_eq!(lines(&expected).len(), 180);
+    assert_eq!(json_lines(&expected).len(), 180);
     let server = FakeServer::start(|_, _| Does::AnswerSlowly);
     let (url, mut random) = (server.url(), Mt64::new(3));
     let with_resume = [&dataset[..], &["--resume"]].concat();
@@ -205,7 +200,7 @@ fn what_a_server_refuses_is_an_error_in_place_of_an_answer() {
     let message = stderr(&ran);
     assert!(message.contains("2 rows without an answer"), "{message}");
     assert!(message.contains("--resume --retry-errors"), "{message}");
-    let answers = lines(&read(folder.path(), "out"));
+    let answers = json_lines(read(folder.path(), "out"));
     assert_eq!(answers.len(), 20);
     let error = |answer: &Value| (answer["error"].clone(), answer["status"].clone(), answer["attempts"].clone());
     assert_eq!(error(&answers[3]), ("the server answered 400: the prompt is not welcome".into(), 400.into(), 1.into()));
@@ -234,7 +229,7 @@ fn a_dialogue_that_fails_has_an_error_for_each_turn_that_is_left() {
     assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
     assert!(stderr(&failed).contains("4 turns of 2 rows without an answer"), "{}", stderr(&failed));
     let out = read(folder.path(), "out");
-    let answers = lines(&out);
+    let answers = json_lines(&out);
     let of: Vec<_> = answers.iter().map(|answer| (answer["id"].as_u64(), answer["turn"].as_u64())).collect();
     assert_eq!(of, (0..16).map(|i| (Some(i / 4), Some(i % 4))).collect::<Vec<_>>());
     let errors: Vec<_> =
@@ -263,7 +258,7 @@ fn a_dialogue_that_fails_has_an_error_for_each_turn_that_is_left() {
     let again = [&dataset[..], &["--resume", "--retry-errors"]].concat();
     let ran = output(folder.path(), &args(&other.url(), &again));
     assert!(stderr(&ran).contains("2 turns of 1 row without an answer"), "{}", stderr(&ran));
-    let answers = lines(&read(folder.path(), "out"));
+    let answers = json_lines(read(folder.path(), "out"));
     assert_eq!((&answers[6]["error"], &answers[7]["error"]), (&refused.into(), &later.replace('1', "2").into()));
     std::fs::remove_file(folder.path().join("out")).expect("it is there");
     let mended = FakeServer::start(|_, _| Does::Answer);
@@ -361,7 +356,7 @@ fn llama_cpp_gives_the_ids_of_this_process() {
         let of = |more: &[&str]| {
             let ran = output(folder.path(), &[&["run", "-m", "demo", "--max-out-len", "40"], more, input].concat());
             assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
-            let answers = lines(stdout(&ran).as_bytes());
+            let answers = json_lines(&ran.stdout);
             asked.fetch_add(answers.len() as u64, Ordering::Relaxed);
             answers
         };

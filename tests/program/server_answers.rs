@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::harness::{Tests, tests};
-use crate::program::{output, stderr, stdout};
+use crate::program::{json_lines, output, stderr, stdout};
 use crate::scripted_server::{
     DIALOGUES, ScriptedServer, begin_stream, folder, respond, send, stream, usual, vllm_event,
 };
@@ -38,10 +38,6 @@ fn ran(server: &ScriptedServer, engine: &str, rows: usize, more: &[&str]) -> Out
     output(folder.path(), &[&fixed[..], more].concat())
 }
 
-fn lines(output: &Output) -> Vec<Value> {
-    stdout(output).lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
-}
-
 /// llama.cpp streams no event for a token that ends within a character; the next event has only its own id.
 fn ids_that_a_stream_leaves_out_are_asked_for_in_one_piece() {
     let server = ScriptedServer::start(|asked, to| {
@@ -64,7 +60,7 @@ fn ids_that_a_stream_leaves_out_are_asked_for_in_one_piece() {
         assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
         assert!(stderr(&ran).contains("0 retries"), "{}", stderr(&ran));
         assert_eq!(
-            lines(&ran).iter().map(|answer| answer["token_ids"].clone()).collect::<Vec<_>>(),
+            json_lines(&ran.stdout).iter().map(|answer| answer["token_ids"].clone()).collect::<Vec<_>>(),
             vec![json!(ids); 3]
         );
         // After the first gap nothing is streamed.
@@ -93,7 +89,7 @@ fn a_stream_is_read_however_it_is_written() {
         });
         let ran = ran(&server, "openai", 1, &["--retries", "0"]);
         assert_eq!(ran.status.code(), Some(0), "{kind}: {}", stderr(&ran));
-        assert_eq!(lines(&ran)[0]["text"], "No", "{kind}");
+        assert_eq!(json_lines(&ran.stdout)[0]["text"], "No", "{kind}");
     }
 }
 
@@ -164,7 +160,7 @@ fn answers_of_all_kinds_are_read() {
         });
         let ran = ran(&server, engine, 1, &["--retries", "0"]);
         assert_eq!(ran.status.code(), Some(0), "{what}: {}", stderr(&ran));
-        let answer = &lines(&ran)[0];
+        let answer = &json_lines(&ran.stdout)[0];
         assert_eq!(answer["text"], expected, "{what}");
         if expected == "Paris." {
             assert_eq!((&answer["token_ids"], &answer["tail"]), (&json!([773, 13]), &json!([1052])), "{what}");
@@ -190,7 +186,7 @@ fn an_answer_that_the_server_gave_up_on_is_an_error() {
         });
         let ran = ran(&server, engine, 1, &["--retries", "1"]);
         assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
-        let line = &lines(&ran)[0];
+        let line = &json_lines(&ran.stdout)[0];
         assert_eq!((&line["error"], &line["attempts"]), (&message.into(), &2.into()));
     }
 }
@@ -226,7 +222,7 @@ fn what_is_refused_within_an_answer_is_not_asked_again() {
         });
         let ran = ran(&server, engine, 4, &["--retries", "3", "--max-consecutive-errors", "2"]);
         assert_eq!(ran.status.code(), Some(1), "{engine}: {}", stderr(&ran));
-        let lines = lines(&ran);
+        let lines = json_lines(&ran.stdout);
         assert_eq!((lines.len(), server.bodies(path).len()), (4, 4), "{engine}: {}", stderr(&ran));
         assert_eq!(
             (&lines[3]["error"], &lines[3]["status"], &lines[3]["attempts"]),
@@ -258,7 +254,7 @@ fn errors_within_an_answer_keep_their_message() {
         });
         let ran = ran(&server, engine, 1, &["--retries", "0"]);
         assert_eq!(ran.status.code(), Some(1), "{engine}: {}", stderr(&ran));
-        assert_eq!(lines(&ran)[0]["error"], message, "{engine}");
+        assert_eq!(json_lines(&ran.stdout)[0]["error"], message, "{engine}");
     }
 }
 
@@ -293,7 +289,7 @@ fn an_answer_without_end_is_an_error() {
         let started = Instant::now();
         let ran = ran(&server, "vllm", 1, &["--retries", "0", "--idle-timeout", "1", "--max-out-len", "20"]);
         assert_eq!(ran.status.code(), Some(1), "{what}: {}", stderr(&ran));
-        let error = lines(&ran)[0]["error"].to_string();
+        let error = json_lines(&ran.stdout)[0]["error"].to_string();
         assert!(error.contains(message), "{what}: {error}");
         assert!(started.elapsed() < Duration::from_secs(30), "{what}");
     }
@@ -337,7 +333,7 @@ fn an_answer_in_one_piece_can_be_asked_for() {
         });
         let ran = ran(&server, engine, 1, &["--param", "stream=false", "--retries", "0"]);
         assert_eq!(ran.status.code(), Some(0), "{engine}: {}{}", stderr(&ran), stdout(&ran));
-        assert_eq!(lines(&ran)[0]["token_ids"], json!([773]), "{engine}");
+        assert_eq!(json_lines(&ran.stdout)[0]["token_ids"], json!([773]), "{engine}");
     }
 }
 
@@ -360,8 +356,7 @@ fn what_a_server_sends_is_kept_in_one_line() {
         let ran = output(folder.path(), &args);
         assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
         let out = std::fs::read_to_string(folder.path().join("out")).expect("it was written");
-        let answers: Vec<Value> =
-            out.lines().map(|line| serde_json::from_str(line).expect("a line is an answer")).collect();
+        let answers = json_lines(&out);
         assert_eq!(answers.len(), 3);
         assert!(
             answers.iter().all(|answer| answer["raw"][0]["choices"][0]["token_ids"] == json!([773, 1052])),
@@ -383,7 +378,7 @@ fn an_answer_in_one_piece_has_an_end() {
     });
     let ran = ran(&server, "vllm", 1, &["--param", "stream=false", "--retries", "0", "--idle-timeout", "1"]);
     assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
-    let error = lines(&ran)[0]["error"].to_string();
+    let error = json_lines(&ran.stdout)[0]["error"].to_string();
     assert!(error.contains("the answer had no end after 1 second"), "{error}");
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::{Tests, tests};
-use crate::program::{metatok, stderr};
+use crate::program::{json_lines, metatok, stderr};
 use crate::scripted_server::{ScriptedServer, folder, respond, stream, usual, vllm_event};
 
 pub(crate) fn tests() -> Tests {
@@ -41,7 +41,7 @@ fn ran(folder: &TempDir, url: &str, more: &[&str]) -> Output {
 /// The lines of `out`.
 fn lines(folder: &TempDir) -> Vec<Value> {
     let out = std::fs::read_to_string(folder.path().join("out")).expect("it is complete");
-    out.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
+    json_lines(out)
 }
 
 /// A server that answers after a while.

@@ -70,7 +70,7 @@ fn an_empty_pipe_is_the_demo_only_where_nothing_is_named() {
     ] {
         let child = metatok(args).stdin(Stdio::piped()).spawn().expect("the program starts");
         let output = child.wait_with_output().expect("the program ends");
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = program::stderr(&output);
         assert_eq!(output.status.code(), Some(exit), "{args:?}: {stderr}");
         assert_eq!(output.stdout.is_empty(), exit != 0, "{args:?}: {stderr}");
     }
@@ -128,7 +128,7 @@ fn a_closed_pipe_ends_quietly() {
     drop(stdout);
     let output = child.wait_with_output().expect("the program ends");
     assert!(first.starts_with("{\"id\":0,"));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(program::stderr(&output), "");
     assert_eq!(output.status.code(), Some(0));
 }
 
@@ -144,7 +144,7 @@ fn a_closed_pipe_of_files_ends_quietly() {
         let mut child = metatok(&args).spawn().expect("the program starts");
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("the program ends");
-        assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""), "{form}");
+        assert_eq!((output.status.code(), &*program::stderr(&output)), (Some(0), ""), "{form}");
     }
 }
 
@@ -163,7 +163,7 @@ fn a_closed_pipe_leaves_the_rejects() {
     }
     drop(stdout);
     let output = child.wait_with_output().expect("the program ends");
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = program::stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let rejected = std::fs::read_to_string(&rejects).expect("there are rejects").lines().count();
     assert!((10..200).contains(&rejected), "{rejected}");
@@ -179,7 +179,7 @@ fn a_closed_pipe_leaves_the_rejects_of_answers() {
     drop(child.stdout.take());
     child.stdin.take().expect("it is piped").write_all(lines).expect("the program reads");
     let output = child.wait_with_output().expect("the program ends");
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{}", program::stderr(&output));
     let rejects = std::fs::read_to_string(folder.path().join("r.jsonl")).expect("there are rejects");
     assert_eq!(rejects.lines().count(), 1, "{rejects}");
 }
@@ -238,14 +238,14 @@ fn a_closed_pipe_leaves_results_whole() {
             let mut child = run(&[&["score", "-r", "answer", "--json", "-o", "/dev/stderr"], more].concat());
             drop(child.stderr.take());
             let output = child.wait_with_output().expect("the program ends");
-            let stdout = String::from_utf8_lossy(&output.stdout);
+            let stdout = program::stdout(&output);
             assert!(output.status.success() && stdout.contains(&whole), "{more:?}: {stdout}");
         }
     }
     let mut child = run(&["compare", "-m", "demo", "--all", "a.jsonl", "b.jsonl"]);
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("the program ends");
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = program::stderr(&output);
     assert!(stderr.starts_with("metatok: 5000 answers compared: 2500 equal, 2500 differ"), "{stderr}");
     assert_eq!(output.status.code(), Some(1));
 }
@@ -346,11 +346,8 @@ fn a_line_of_a_hundred_megabytes_is_named_and_not_kept() {
     }
     drop(stdin);
     let output = child.wait_with_output().expect("the program ends");
-    assert!(
-        String::from_utf8_lossy(&output.stderr)
-            .starts_with("metatok: stdin: line 1: the line is longer than 67108864 bytes")
-    );
-    assert!(String::from_utf8_lossy(&output.stdout).starts_with("{\"id\":1,"));
+    assert!(program::stderr(&output).starts_with("metatok: stdin: line 1: the line is longer than 67108864 bytes"));
+    assert!(program::stdout(&output).starts_with("{\"id\":1,"));
     assert_eq!(output.status.code(), Some(1));
 }
 
