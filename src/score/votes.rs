@@ -1,4 +1,4 @@
-//! The answers to all repeats of a row as one: what most of them say.
+//! The answers to all repeats of a row as one: the most frequent of them.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,8 +7,8 @@ use crate::compare::AnswerKey;
 use crate::error::{ErrorKind, Result};
 use crate::score::{Score, ScoredAnswer, Tally};
 
-/// What the answers to each row say. The answer of a row is what most of them say, and of several that equally many say the
-/// first, as with `sc_size` in OpenCompass. Answers in which nothing is found have no vote, nor have those that failed.
+/// What the answers to each row say. The answer of a row is the most frequent of them. If answers tie, it is the first, as
+/// with `sc_size` in OpenCompass. Answers in which nothing is found have no vote, nor have those that failed.
 ///
 /// ```
 /// use metatok::score::{Compare, ScoredAnswer, Scorer, Votes};

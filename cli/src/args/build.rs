@@ -123,8 +123,8 @@ pub(crate) struct BuildArgs {
 
     /// What to drop if a prompt is too long
     ///
-    /// This replaces what --max-seq-len drops from rows, and is for conversations too. Only tokens of messages are dropped,
-    /// never control tokens, the template, or placeholders of images. The record lists what was dropped.
+    /// Also works for conversations. For rows, this replaces the default of dropping in-context examples. Only tokens of
+    /// messages are dropped, never control tokens, the template, or placeholders of images. The record lists what was dropped.
     #[arg(long, value_parser = truncation(), value_name = "WHAT", requires = "max_seq_len", help_heading = heading::LENGTH)]
     pub(crate) truncate: Option<Truncation>,
 

@@ -21,7 +21,7 @@ use crate::args::{
   metatok check --model my.toml              likely mistakes in a model file
   metatok trim --model qwen3 answers.jsonl   answers, cut where they should end
 
-Exit codes: 0 success; 1 some rows were rejected or one stopped the run, or a check or comparison found something; 2 any other error."
+Exit codes: 0 success; 1 a row was rejected, or a bad row stopped the run, or a check or comparison found something; 2 any other error."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -67,7 +67,7 @@ pub(crate) struct TemplateArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) always_render: bool,
 
-    /// Another token that content must not produce
+    /// Also keep message content from producing this token
     ///
     /// For example `<think>`. May be repeated.
     #[arg(long, value_name = "TOKEN", hide_short_help = true)]

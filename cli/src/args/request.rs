@@ -34,7 +34,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
 
-    /// Another key of each request, with its value as JSON; may be repeated
+    /// Add a key to each request, with a JSON value; may be repeated
     ///
     /// It replaces a key of the same name. Write a string with its quotes: --param 'K="text"'.
     #[arg(long = "param", value_name = "K=JSON", value_parser = param, hide_short_help = true)]

@@ -22,7 +22,7 @@ With --url, a server answers, and --engine names its kind. metatok first compare
 With --output, each answer is written to FILE.partial as soon as it is complete. When all are complete, FILE appears, in the \
 order of the input. To resume an interrupted run, add --resume to the same arguments; FILE is then the same byte for byte.
 
-Exit codes: 0 success, 1 rows were rejected or failed, or one stopped the run, 2 any other error.
+Exit codes: 0 success, 1 a row was rejected or failed, or a bad row stopped the run, 2 any other error.
 
 Examples:
   metatok run                                  the demo's questions, answered
@@ -89,8 +89,8 @@ pub(crate) struct RunArgs {
 
     /// What to drop if a prompt is too long
     ///
-    /// This replaces what --max-seq-len drops from rows, and is for conversations too. It applies to prompts that are too
-    /// long for --max-seq-len or for the model's context; see `build`.
+    /// Also works for conversations. For rows, this replaces the default of dropping in-context examples. It applies to
+    /// prompts that are too long for --max-seq-len or for the model's context; see `build`.
     #[arg(long, value_parser = truncation(), value_name = "WHAT", help_heading = heading::LENGTH)]
     pub(crate) truncate: Option<Truncation>,
 

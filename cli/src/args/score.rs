@@ -83,9 +83,9 @@ pub(crate) struct ScoreArgs {
     #[arg(long, help_heading = COMPARISON)]
     pub(crate) strip_thoughts: bool,
 
-    /// Count the answers to all repeats of a row as one: what most of them say
+    /// Score each row by the most frequent answer of its repeats
     ///
-    /// Of several that equally many say, the first counts. An answer in which nothing is found has no vote.
+    /// If answers tie, the first counts. An answer in which nothing is found has no vote.
     #[arg(long, conflicts_with = "texts", help_heading = COMPARISON)]
     pub(crate) vote: bool,
 

@@ -51,8 +51,8 @@ pub(crate) struct TrimArgs {
 
     /// Give each answer the id of its request
     ///
-    /// FILE has one request for each answer, in the same order; an error counts as an answer, and so does a line of JSON
-    /// that --on-error reject skips. Many servers do not return the id of a request, and none returns its columns (--keep); metatok
+    /// FILE has one request per answer, in the same order. Error lines and lines that --on-error reject skips count as
+    /// answers. Many servers do not return the id of a request, and none returns its columns (--keep); metatok
     /// takes both from FILE.
     #[arg(long, value_name = "FILE")]
     pub(crate) requests: Option<PathBuf>,
