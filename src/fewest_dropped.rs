@@ -18,7 +18,7 @@ pub(crate) struct Left {
 /// The first number from 1 to `most` for which no more than `limit` tokens are left. The last call is for this number, or for
 /// `most` if there is none. `left` drops that many things.
 ///
-/// The number of calls grows with the logarithm of the distance from `guess`, which is rather too few; only within the
+/// The number of calls grows with the logarithm of the distance from `guess`. Guess low rather than high. Only within the
 /// slack, numbers are tried one by one, see [`first_that_fits`]. So the result is the same as if all had been tried in order.
 pub(crate) fn fewest_dropped(
     most: usize,

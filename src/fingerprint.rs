@@ -109,14 +109,14 @@ impl Fingerprint {
         }
     }
 
-    /// With an option that is not the builder's, such as how rows become conversations.
+    /// Adds an option that is not the builder's, such as how rows become conversations.
     #[must_use]
     pub fn with(mut self, option: &str, value: impl Into<Value>) -> Self {
         self.options.insert(option.into(), value.into());
         self
     }
 
-    /// As written in files, on one line.
+    /// The fingerprint as files have it, on one line.
     pub fn to_json(&self) -> Box<RawValue> {
         to_raw_value(self).expect("strings and values are JSON")
     }

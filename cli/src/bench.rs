@@ -35,7 +35,7 @@ const ROUNDS: u32 = 5;
 #[derive(Serialize)]
 struct Report {
     prompts: usize,
-    /// Of the joined strings.
+    /// The bytes of the joined strings.
     bytes: u64,
     tokens: u64,
     encoder: String,
@@ -183,7 +183,7 @@ impl Report {
         head
     }
 
-    /// Figures of wrong ids are worth nothing.
+    /// Speed means nothing if the ids are wrong.
     fn check(&self) -> Result<()> {
         let wrong = self.prompts - self.equal_ids - self.protected;
         if wrong == 0 {

@@ -26,7 +26,7 @@ pub(crate) struct Speed {
     pub(crate) prompts: f64,
     #[serde(rename = "tokens_per_second")]
     tokens: f64,
-    /// Of the joined strings, whatever the work.
+    /// The bytes of the joined strings, whatever the work.
     #[serde(rename = "bytes_per_second")]
     bytes: f64,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Speed {
 pub(crate) struct Bench<'d> {
     pub(crate) cores: usize,
     pub(crate) time: Duration,
-    /// Of the joined strings.
+    /// The bytes of the joined strings.
     pub(crate) bytes: u64,
     pub(crate) data: &'d Data,
 }
@@ -136,7 +136,7 @@ impl Speed {
         all.into_iter().nth(middle)
     }
 
-    /// Of two threads together.
+    /// The speed of two threads together.
     fn beside(self, other: Self) -> Self {
         let (prompts, tokens) = (self.prompts + other.prompts, self.tokens + other.tokens);
         Self { prompts, tokens, bytes: self.bytes + other.bytes, ..self }
@@ -149,7 +149,7 @@ impl Speed {
     /// What is shown, beside what joining reaches.
     pub(crate) fn cells(&self, joined: Option<&Self>) -> Vec<String> {
         let Self { work, cores, prompts, tokens, bytes } = self;
-        // Whoever joins must read and write, too.
+        // The joined row leaves out reading and writing, so a ratio would be unfair.
         let joined = joined.filter(|_| *work != FILES);
         let ratio = joined.map(|joined| format!("{:.2}", prompts / joined.prompts));
         let figures = [rounded(*prompts), rounded(*tokens), format!("{:.1}", bytes / 1e6)];

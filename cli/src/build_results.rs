@@ -28,7 +28,7 @@ pub(crate) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Of an input with this many bytes, if that is known.
+    /// Opens the outputs for an input with this many bytes, if that is known.
     pub(crate) fn open(args: &'a BuildArgs, bytes: Option<u64>) -> Result<Self> {
         let output = Output::open(args.output.as_deref())?;
         let rejects = Rejects::open(rejects_path(&args.errors, args.output.as_deref()), "row", &output)?;

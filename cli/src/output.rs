@@ -62,7 +62,7 @@ impl Output {
         }
     }
 
-    /// The same for a line without its end.
+    /// Writes a line at once, which is given without its end.
     pub(crate) fn stream_line(&mut self, line: &str) -> Result<ControlFlow<()>> {
         self.stream(format!("{line}\n").as_bytes())
     }

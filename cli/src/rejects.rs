@@ -38,7 +38,8 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    /// Of a run with this output. If the run is interrupted, they are kept where what was written before them is.
+    /// Opens the file, if there is one, for a run with this output. If the run is interrupted, the lines are kept where what
+    /// was written before them is.
     pub(crate) fn open(path: Option<PathBuf>, unit: &'static str, beside: &Output) -> Result<Self> {
         let file = match path {
             Some(path) => {

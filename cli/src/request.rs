@@ -14,7 +14,7 @@ pub(crate) fn sampling_params(args: &RequestArgs, dataset: Option<&PreparedDatas
     args.sampling().or(of_dataset)
 }
 
-/// The same for the engine in this process. What neither says is as in `usual`.
+/// How the engine in this process samples: as the arguments say, or else as the dataset does, or else as in `usual`.
 pub(crate) fn sampling(args: &RequestArgs, dataset: Option<&PreparedDataset>, usual: Sampling) -> Sampling {
     let sampling = usual.with(sampling_params(args, dataset));
     Sampling { seed: args.seed.unwrap_or(usual.seed), ..sampling }

@@ -89,7 +89,8 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     escaped_where(text, |c| c != '\n' && is_harmful(c))
 }
 
-/// The same for a single line: file names, roles and values can contain anything, and must not begin a new line.
+/// The text as a single line, with its line ends escaped, too: file names, roles and values can contain anything, and must
+/// not begin a new line.
 pub(crate) fn escaped_line(text: &str) -> Cow<'_, str> {
     escaped_where(text, is_harmful)
 }

@@ -1,4 +1,4 @@
-//! `metatok run --url`: the server that answers, and what it came to.
+//! `metatok run --url`: connects to the server, and sums up the run.
 
 use std::time::Duration;
 

@@ -50,7 +50,7 @@ pub(crate) fn notes(model: &Model) -> impl Iterator<Item = String> {
     model.notes().into_iter().map(|note| format!("note: {}", note.in_flags()))
 }
 
-/// The same, and likely problems of its token ids, to be printed.
+/// Notes about a model, and likely problems of its token ids, to be printed.
 pub(crate) fn remarks(
     model: &Model,
     builder: &PromptBuilder,
@@ -82,7 +82,7 @@ pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Toke
     Ok((model, Arc::new(tokenizer)))
 }
 
-/// The same for answers, which need no template.
+/// Loads the model and its tokenizer for answers, which need no template.
 pub(crate) fn load_for_answers(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
     let (model, tokenizer) = choice(args, true)?.load_for_answers()?;
     Ok((model, Arc::new(tokenizer)))
@@ -133,7 +133,7 @@ pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
     dataset.map(Some)
 }
 
-/// The same, for input that must be given.
+/// The dataset from the arguments, for input that must be given.
 pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
     let dataset = dataset(args)?;
     if dataset.is_some() && !source.has_input() {

@@ -59,7 +59,7 @@ impl Source {
         !self.has_input() && !model.is_demo()
     }
 
-    /// Rejects that for a file: the names of inputs were perhaps to come from a variable.
+    /// Refuses to write the demo for another model to a file: an empty shell variable may have dropped the input names.
     pub(crate) fn check_demo(&self, model: &ModelArgs, output: Option<&Path>) -> Result<()> {
         if output.is_some() && self.is_demo_for(model) {
             return Err(ErrorKind::Usage("there is no input; name files, or - for standard input".into()).into());

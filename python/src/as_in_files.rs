@@ -82,7 +82,7 @@ where
 
 const NANOSECONDS: i64 = 1_000_000_000;
 
-/// Of a time of day in so many parts of a second.
+/// Writes a time of day that is counted in so many parts of a second.
 fn time<T: ArrowPrimitiveType>(array: &dyn Array, parts: i64) -> Write<'_>
 where
     i64: From<T::Native>,

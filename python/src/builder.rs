@@ -52,7 +52,7 @@ type Padded<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAn
 
 #[pymethods]
 impl Builder {
-    /// Of a recipe, as JSON.
+    /// A builder of a recipe, as JSON.
     #[new]
     fn new(py: Python<'_>, recipe: &str, tokenizer: Py<Tokenizer>) -> PyResult<Self> {
         let recipe: Recipe = serde_json::from_str(recipe)
@@ -61,8 +61,8 @@ impl Builder {
         Self::of(py, recipe, tokenizer)
     }
 
-    /// Of what a person names. A tokenizer is one, or its name. A chat template is given with the one for tools, and
-    /// whether the tokenizer brings it.
+    /// A builder of what a person names. A tokenizer is one, or its name. A chat template is given with the one for tools,
+    /// and whether the tokenizer brings it.
     #[staticmethod]
     #[pyo3(signature = (model, model_text, tokenizer, chat_template, conversation_template, template_kwargs, options))]
     #[expect(clippy::too_many_arguments, reason = "they are those of the class in Python")]
@@ -141,7 +141,7 @@ impl Builder {
         known(py, &self.role_names(), built.split())
     }
 
-    /// The same for many, on all cores.
+    /// Builds many conversations, on all cores, and returns all that is known of each.
     #[pyo3(signature = (conversations, threads = None, budget = None))]
     fn build_all<'py>(
         &self,
@@ -296,7 +296,7 @@ impl Builder {
         self.each(conversations, first, threads, budget, |built| self.shared.ids_without_media(built))
     }
 
-    /// The same with all that is known of each.
+    /// Builds many conversations, with all that is known of each.
     pub(crate) fn prompts(
         &self,
         conversations: &Bound<'_, PyAny>,

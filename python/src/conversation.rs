@@ -23,7 +23,7 @@ pub(crate) struct Said {
     pub(crate) conversation: Conversation,
     /// The id, as JSON.
     pub(crate) id: Option<String>,
-    /// Of a text to score, what of it is scored.
+    /// The part that is scored, of a text to score.
     pub(crate) scored: ScoredText,
     /// How many tokens the answer may have.
     pub(crate) max_out_len: Option<u64>,
@@ -43,12 +43,12 @@ impl<'b> Reader<'b> {
         Self::of_records(builder, builder.record_reader(InputFormat::Auto))
     }
 
-    /// For a builder, with what this reads of a record.
+    /// A reader for a builder, with what this reads of a record.
     pub(crate) fn of_records(builder: &'b PromptBuilder, records: RecordReader) -> Self {
         Self { builder, records, notes: Notes::default(), spare: None }
     }
 
-    /// The same, with memory that is put back after use.
+    /// Reads with memory that is put back after use.
     pub(crate) fn reusing(self, spare: &'b Spare) -> Self {
         Self { spare: Some(spare), ..self }
     }
@@ -66,7 +66,7 @@ impl<'b> Reader<'b> {
         self.try_object(object, place)?.or_raise(object.py())
     }
 
-    /// The same, with an error of the library as it is.
+    /// Reads what Python gives as a conversation, and leaves an error of the library as it is.
     pub(crate) fn try_object(&mut self, object: &Bound<'_, PyAny>, place: impl Display) -> PyResult<Result<Said>> {
         let py = object.py();
         let messages = match object.cast_exact::<PyDict>() {

@@ -14,7 +14,7 @@ static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// The function that warns.
 static WARN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// Warns who called the package.
+/// Issues the warning at the caller's line.
 ///
 /// # Errors
 /// What Python's filters make of the warning.

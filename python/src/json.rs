@@ -23,7 +23,7 @@ pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(object, 0).map_err(|failed| failed.raise(object.py()))
 }
 
-/// The same for what is no conversation: options, and what a whole dialogue shares.
+/// Options, or what a whole dialogue shares, as JSON: objects as in [`to_json`].
 ///
 /// # Errors
 /// `UsageError` in place of `InputError`.
@@ -31,7 +31,7 @@ pub(crate) fn options_to_json(options: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(options, 0).map_err(|failed| failed.of_options().raise(options.py()))
 }
 
-/// The same for a record or a row: an object with keys, some of which have another value `in_place` of their own. What pandas
+/// A record or a row as JSON: an object with keys, some of which have another value `in_place` of their own. What pandas
 /// has in place of a missing value is `missing`, or its key is left out. None if it is no such object.
 ///
 /// # Errors

@@ -78,7 +78,7 @@ type TaskPrompt<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<i6
 
 #[pymethods]
 impl Task {
-    /// Of a dataset's file or built-in name, or of the text of one as JSON.
+    /// The task of a dataset's file or built-in name, or of the text of one as JSON.
     #[new]
     fn new(
         py: Python<'_>,

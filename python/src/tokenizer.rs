@@ -28,7 +28,7 @@ impl Tokenizer {
         py.detach(|| load_tokenizer(name)).or_raise(py).map(Self::of)
     }
 
-    /// Of the contents of its files.
+    /// A tokenizer of the contents of its files.
     #[staticmethod]
     fn of_files(
         py: Python<'_>,

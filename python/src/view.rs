@@ -29,7 +29,7 @@ impl View {
         py.detach(|| self.view.html())
     }
 
-    /// For a terminal.
+    /// The view for a terminal.
     fn terminal(&self, py: Python<'_>, width: usize, colour: bool, ids: bool) -> String {
         py.detach(|| self.view.terminal(TerminalOptions { width, colour, ids }))
     }

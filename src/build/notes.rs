@@ -43,7 +43,7 @@ pub struct Notes {
 #[derive(Debug, Clone)]
 struct Noticed {
     kind: Kind,
-    /// Of what, if there are several of its kind.
+    /// The name of what is left out, if there are several of its kind.
     name: String,
     /// The first place.
     first: String,
@@ -85,12 +85,12 @@ impl Notes {
         self.see_all(record, keeps_all_keys, &builder.omissions(&record.conversation), builder.mode(), place);
     }
 
-    /// The same for the messages of a conversation.
+    /// Notes what the prompt of a conversation leaves out of its messages.
     pub fn see_conversation(&mut self, conversation: &Conversation, builder: &PromptBuilder, place: impl Display) {
         self.see_omissions(&builder.omissions(conversation), place);
     }
 
-    /// The same if it is known what the template leaves out.
+    /// Notes what the prompt of a record leaves out of it, if it is known what the template leaves out.
     pub(super) fn see_all(
         &mut self,
         record: &Record<'_>,

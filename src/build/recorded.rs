@@ -27,9 +27,9 @@ pub struct RecordedFingerprint {
 #[derive(Deserialize)]
 struct Line {
     fingerprint: Option<Fingerprint>,
-    /// For a file of arrays, its rows.
+    /// The rows of a file of arrays.
     prompts: Option<Vec<IgnoredAny>>,
-    /// For a table, the number of its rows.
+    /// The number of a table's rows.
     rows: Option<u64>,
 }
 

@@ -73,7 +73,7 @@ impl LineIds {
         }
     }
 
-    /// The same for a row. Its repeats are not other rows.
+    /// Adds a row's own id, as JSON; if it has none, its number. Its repeats are not other rows.
     pub(crate) fn push_row(&mut self, own: Option<&str>, pick: PickedRow, line: &Line) {
         if pick.repeat.is_none_or(|repeat| repeat == 0) {
             self.push(own, pick.row as u64, line);

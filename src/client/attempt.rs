@@ -173,7 +173,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The same of an answer in one piece.
+    /// Ends an attempt whose answer came in one piece.
     fn finish_whole(self, text: &str) -> Result<Attempted, Failure> {
         let answer = &self.attempted.answer;
         if !answer.is_finished() && !answer.has_stopped() {

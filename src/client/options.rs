@@ -18,7 +18,7 @@ pub struct ClientOptions {
     pub concurrency: Option<NonZeroUsize>,
     /// How long to wait until the server is ready, and for each of the things that it says of itself then.
     pub ready_timeout: Duration,
-    /// How long a server may be silent during an answer, and how long it may send requests away without any answer in
+    /// How long a server may be silent during an answer, and how long it may turn requests away without any answer in
     /// between before that counts as failures.
     pub idle_timeout: Duration,
     /// How many times a failed request is sent again.

@@ -132,7 +132,7 @@ mod tests {
         for _ in 0..8 {
             turns.push(pace.permit().await);
         }
-        // The second one was sent before the first was sent away.
+        // The second one was sent before the first was turned away.
         assert!(pace.hold_back(Duration::from_millis(20)) && pace.hold_back(Duration::from_millis(20)));
         assert_eq!((free(&pace), pace.state().limit), (0, 4));
         drop(turns);

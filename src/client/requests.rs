@@ -57,7 +57,7 @@ struct Shared {
     gate: Gate,
     pace: Pace,
     notice: Notice,
-    /// Whether it was said that the server asks to wait.
+    /// Whether the user was told that the server asks to wait.
     wait_is_said: AtomicBool,
     retries: u32,
     keep_raw: bool,
@@ -69,9 +69,9 @@ struct Shared {
 /// What writes the bodies of requests.
 #[derive(Clone)]
 pub(crate) struct Bodies {
-    /// For an answer as a stream.
+    /// Writes the body for an answer as a stream.
     pub(crate) streamed: Arc<dyn LineSink>,
-    /// For an answer in one piece.
+    /// Writes the body for an answer in one piece.
     pub(crate) whole: Arc<dyn LineSink>,
 }
 

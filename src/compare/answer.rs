@@ -28,7 +28,7 @@ pub(crate) struct AnswerKey {
 }
 
 impl AnswerKey {
-    /// For an id as JSON.
+    /// The key of an answer with this id, as JSON.
     pub(crate) fn new(id: &str, repeat: Option<usize>, turn: Option<usize>, choice: Option<usize>) -> Self {
         Self { string_id: string_id(id).into_owned(), repeat, turn, choice }
     }
@@ -98,7 +98,7 @@ impl Answer {
         Self { id, token_ids: trimmed.token_ids, text, is_chat, said, after_thoughts, end }
     }
 
-    /// The same, as a chat's message says it.
+    /// The answer as a chat's message says it.
     pub(super) fn as_said(&self) -> Option<Cow<'_, Self>> {
         match (&self.token_ids, &self.said) {
             (None, _) => self.is_chat.then_some(Cow::Borrowed(self)),
@@ -120,7 +120,7 @@ impl Answer {
         Some([Self { text: after_thoughts, ..self.clone() }, other])
     }
 
-    /// The same with another text.
+    /// The answer with another text.
     pub(super) fn with_text(&self, text: &str) -> Self {
         Self { text: text.to_owned(), ..self.clone() }
     }

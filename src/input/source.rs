@@ -52,7 +52,7 @@ impl Input {
         Self::open_with(path, &CsvOptions::default())
     }
 
-    /// The same with what a CSV or TSV file does not say of itself.
+    /// Opens a file as [`Self::open`] does. The options say what a CSV or TSV file does not say of itself.
     ///
     /// # Errors
     /// The same as for [`Self::open`], and options for another kind of file.
@@ -80,8 +80,8 @@ impl Input {
         Ok(Self { bytes, ..Self::of(name, "line", source, may_wait) })
     }
 
-    /// The same, but its records are the items of the list in this field of the JSON object that the input is, such as
-    /// `{"data": [ … ]}`. Hugging Face's `datasets` calls it `field`, too. Nothing may follow the object.
+    /// Reads the records from the list in this field of the JSON object that the input is, such as `{"data": [ … ]}`.
+    /// Hugging Face's `datasets` calls it `field`, too. Nothing may follow the object.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -111,7 +111,7 @@ impl Input {
         }
     }
 
-    /// The same, but its conversations have this format. Then a list is taken for one of records, and not of messages, if no
+    /// Sets the format of the conversations. Then a list is taken for one of records, and not of messages, if no
     /// record of the format is a list of messages.
     ///
     /// ```

@@ -9,8 +9,8 @@ use crate::input::Input;
 use crate::prepared::{PreparedDataset, line_batches};
 
 impl PreparedDataset {
-    /// Shows the dataset and the rows that it asks, each once and up to this many, to a checker, and returns how many there
-    /// were. Their prompts have any length.
+    /// Runs a checker over the dataset and up to `limit` of the rows that it asks, without repeats, and returns how many
+    /// there were. Their prompts have any length.
     ///
     /// ```
     /// use metatok::input::Input;

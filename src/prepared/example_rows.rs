@@ -16,7 +16,7 @@ impl PreparedDataset {
         examples.of_ignoring(added, row, &self.train)
     }
 
-    /// The same; an example that lacks a column is an error, if that is requested.
+    /// The numbers of a row's examples. An example that lacks a column is an error, if that is requested.
     pub(super) fn checked_example_ids(&self, row: &Row, examples: Examples) -> Result<Vec<i64>> {
         let ids = self.example_ids(row, examples)?;
         if self.options.strict && self.missing_in_examples.lacks_any() {

@@ -93,7 +93,7 @@ impl PreparedDataset {
         Self::with_digest(Dataset::parse(name, bytes)?, bytes, options)
     }
 
-    /// One of several datasets, see [`Dataset::sources`].
+    /// A dataset of a file with several, see [`Dataset::sources`].
     ///
     /// # Errors
     /// The same as for [`Self::open`].
@@ -218,7 +218,7 @@ impl PreparedDataset {
         })
     }
 
-    /// With everything in the files and options that affects prompts.
+    /// Adds everything in the files and options that affects prompts to a builder's fingerprint.
     ///
     /// # Errors
     /// Errors of reading the file of neighbours.
@@ -236,7 +236,7 @@ impl PreparedDataset {
         Ok(self.options.fingerprint(fingerprint))
     }
 
-    /// With the options that affect which rows there are and what is written with each.
+    /// Adds the options that affect which rows there are, and what is written with each.
     pub(crate) fn fingerprint_of_keys(&self, fingerprint: Fingerprint) -> Fingerprint {
         self.options.fingerprint_of_keys(fingerprint)
     }

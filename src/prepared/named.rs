@@ -11,7 +11,7 @@ use crate::prepared::DatasetOptions;
 /// The possible extensions of files of rows.
 const EXTENSIONS: [&str; 5] = ["jsonl", "json", "csv", "tsv", "parquet"];
 
-/// One of several datasets. Its short name names its files: of rows, of examples, of answers, and of prompts.
+/// A dataset among several. Its short name names its files: of rows, of examples, of answers, and of prompts.
 ///
 /// ```
 /// use metatok::Dataset;

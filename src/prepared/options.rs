@@ -13,7 +13,7 @@ use crate::input::{CsvOptions, DEFAULT_MAX_LINE_BYTES};
 pub struct DatasetOptions {
     /// The file with the rows of in-context examples.
     pub train: Option<PathBuf>,
-    /// For each row the nearest rows of `train`, for `TopkRetriever`: a file of JSON lists.
+    /// A file of JSON lists for `TopkRetriever`: the nearest rows of `train` to each row.
     pub neighbours: Option<PathBuf>,
     /// How many in-context examples a row has.
     pub num_fewshot: Option<u32>,

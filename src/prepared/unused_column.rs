@@ -4,7 +4,7 @@ use crate::dataset::template::{MultimodalTemplate, TemplateText, stray_braces};
 use crate::dataset::{Dataset, Row};
 use crate::error::{Place, Warning};
 
-/// One of them.
+/// A column that a template names but does not use.
 #[derive(Debug)]
 pub(super) struct UnusedColumn {
     /// None if it matters whatever columns a row has.
@@ -13,7 +13,7 @@ pub(super) struct UnusedColumn {
 }
 
 impl UnusedColumn {
-    /// All of them.
+    /// The columns that the templates of a dataset name but do not use.
     pub(super) fn of(dataset: &Dataset) -> Vec<Self> {
         // AISBench fills no other fields there, also where a row has no such column.
         let template = dataset.task.prompt_template.as_ref();

@@ -204,7 +204,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.open.get(&number)
     }
 
-    /// The same, and closes it.
+    /// The line with this number, if it is open, and closes it.
     pub(super) fn take(&mut self, number: u64) -> Option<OpenLine> {
         self.open.remove(&number)
     }
@@ -270,7 +270,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     }
 }
 
-/// One of few words, by which answers are counted.
+/// The word by which an answer is counted: one of few.
 fn known_reason(reason: &str) -> &'static str {
     ["stop", "length", "abort"].into_iter().find(|known| *known == reason).unwrap_or("other")
 }

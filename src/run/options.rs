@@ -13,7 +13,7 @@ use crate::truncate::{ContextBudget, Truncation};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     of_prompt: ContextBudget,
-    /// Of a turn after the model's own answers, which is never shortened.
+    /// The budget of a turn after the model's own answers, which is never shortened.
     of_turn: ContextBudget,
     /// How many tokens an answer may have if its row has no limit.
     pub(super) usual: usize,

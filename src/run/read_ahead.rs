@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use crate::input::Batches;
 
-/// The same batches, and how many of their lines to answer side by side: up to `batch_size`, but not more than there
+/// Returns the batches, and how many of their lines to answer side by side: up to `batch_size`, but not more than there
 /// are, because every step of the engine computes a row for each. Only for files, which can be read ahead without
 /// waiting.
 pub(super) fn read_ahead(mut batches: Batches, batch_size: NonZeroUsize) -> (Batches, NonZeroUsize) {

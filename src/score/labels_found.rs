@@ -17,7 +17,7 @@ const AFTER_LABEL: &str = "and are as at because but by does due for from has if
 /// Words after an announced label that are not said of it: `I answer D because …`, and not `Answer D describes …`.
 const AFTER_ANSWER: &str = "and as because but due for given if instead not or rather since so then unless";
 
-/// The same in Chinese.
+/// Chinese words after an announced label that are not said of it.
 const CHINESE_AFTER_ANSWER: &str = "因由所故理和或与而但是选選项項";
 
 /// Chinese words that end with what may be a label of one character.

@@ -35,7 +35,8 @@ impl LogLikelihood {
 pub enum ScoreRule {
     /// The lowest mean loss is the answer: `PPLInferencer`.
     MeanLoss,
-    /// The same, less the mean loss of the answer after the normalizing string: `PPLInferencer` with `normalizing_str`.
+    /// The lowest mean loss, less that of the answer after the normalizing string, is the answer: `PPLInferencer` with
+    /// `normalizing_str`.
     NormalizedLoss,
     /// The highest sum of log-probabilities is the answer: `LLInferencer`, and `acc` of lm-evaluation-harness.
     LogLikelihood,

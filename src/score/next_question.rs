@@ -27,7 +27,7 @@ pub(super) fn before_next_question(text: &str) -> Option<&str> {
     NEXT_QUESTION.find(text).map(|next| &text[..next.start()])
 }
 
-/// The same where the text before it is known to have an answer, so that `The answer is` is another one.
+/// The text before the next question, where that text is known to have an answer, so that `The answer is` is another one.
 pub(super) fn before_next_choice(text: &str) -> Option<&str> {
     NEXT_CHOICE.find(text).map(|next| &text[..next.start()])
 }

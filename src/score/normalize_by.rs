@@ -13,7 +13,7 @@ pub enum NormalizeBy {
 }
 
 impl NormalizeBy {
-    /// The length of a label of which this many tokens are scored. Of an empty one it may be 0.
+    /// The length of `label`; `tokens` is how many of its tokens are scored. It may be 0 for an empty label.
     ///
     /// ```
     /// use metatok::score::NormalizeBy;

@@ -81,7 +81,7 @@ struct Choice<'a> {
     /// vLLM's.
     prompt_logprobs: Option<Vec<VllmLogprobs>>,
     finish_reason: Option<String>,
-    /// Of servers that ask others.
+    /// The error of servers that ask others.
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     /// vLLM's.
@@ -183,7 +183,7 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
     answers.collect()
 }
 
-/// The same of a file, in which a part of a streamed answer is an error.
+/// Reads the answers of a file, in which a part of a streamed answer is an error.
 fn read_whole<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let answers = read(object);
     if !matches!(&answers, Ok(all) if all.iter().all(|answer| answer.finish_reason.is_some())) {

@@ -116,7 +116,7 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     }])
 }
 
-/// The same of a file, in which a part of a streamed answer is an error.
+/// Reads an answer of a file, in which a part of a streamed answer is an error.
 fn read_whole<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     match object.raw("stop").is_some_and(|stop| stop.get() == "false") {
         true => Err(unfinished("its \"stop\" is false")),

@@ -58,7 +58,7 @@ impl SeenSamples {
     }
 }
 
-/// Of a sample, and of its filter.
+/// The hashes of a sample and of its filter.
 fn hashes(json: &str) -> Option<(u64, u64)> {
     let sample = without_infinities(json, |json| {
         let object: RawObject<'_> = from_json(json)?;

@@ -65,8 +65,8 @@ impl<'o> Object<'o> {
         self.out.push(b'}');
     }
 
-    /// The same for the object of a line, with the columns and the fingerprint of the prompt. Beside the columns are the
-    /// repeat and the turn, whose place in a list of references cannot be told from the id.
+    /// Writes the user's own keys, the columns and the fingerprint of the prompt, and closes the object and its line. Beside
+    /// the columns are the repeat and the turn, whose place in a list of references cannot be told from the id.
     pub(super) fn close_line(mut self, key: &PromptKey<'_>) {
         self.write_params();
         if key.columns.is_some() {

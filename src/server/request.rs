@@ -44,7 +44,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// For the prompts of a builder.
+    /// Requests for the prompts of a builder.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for options that the engine does not take, and for texts to score if it scores none.
@@ -107,7 +107,7 @@ impl Requests {
         self.warn_of_ids(builder, |what| Warning::new("stop-ids-ignored", format!("{what}; trimming cuts at them")))
     }
 
-    /// The same for answers without ids, in which nothing finds them.
+    /// Adds a warning about the stop ids that a server ignores, where nothing finds them in its answers, which are text.
     pub(super) fn warn_of_lost_ids(self, builder: &PromptBuilder) -> Self {
         self.warn_of_ids(builder, |what| {
             let what = format!("{what}; its answers are text, in which trimming cannot find them either");
@@ -222,7 +222,7 @@ impl Requests {
         }
     }
 
-    /// The same for engines that reject an empty list of strings.
+    /// Writes the stops for engines that reject an empty list of strings.
     pub(super) fn write_stops_if_any(&self, object: &mut Object<'_>) {
         if self.has_stop { self.write_stops(object) } else { self.write_stop_ids(object) }
     }
@@ -248,7 +248,7 @@ impl Requests {
         }
     }
 
-    /// The same for APIs like OpenAI's, which count tokens at the end only on request.
+    /// Writes the options of a stream for APIs like OpenAI's, which count tokens at the end only on request.
     pub(super) fn write_openai_stream(&self, object: &mut Object<'_>) {
         self.write_stream(object);
         if self.options.stream {

@@ -57,7 +57,7 @@ impl RequestRecord {
         })
     }
 
-    /// The same for each of the answers that come one by one.
+    /// The request once for each of the answers that come one by one.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         let count = self.count;
         (0..count).map(move |choice| Self { choice: (count > 1).then_some(choice), ..self.clone() })

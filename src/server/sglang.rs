@@ -125,7 +125,7 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     Ok(vec![answer(object)?.0])
 }
 
-/// The same of a file, in which an answer that was aborted and says why is an error, and so is a part of a streamed one.
+/// Reads an answer of a file, in which one that was aborted and says why is an error, and so is a part of a streamed one.
 fn read_whole<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let (answer, error) = answer(object)?;
     if answer.finish_reason.is_none() {

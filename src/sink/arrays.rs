@@ -65,7 +65,7 @@ pub(super) const LONGEST_HEADER: usize = 100_000_000;
 pub enum ArrayFormat {
     /// NumPy's archive of arrays, uncompressed. The metadata is JSON in an array of bytes.
     Npz,
-    /// The same arrays in one plain NumPy file: `input_ids`, `attention_mask`, and the bytes of the metadata.
+    /// One plain NumPy file with several arrays: `input_ids`, `attention_mask`, and the bytes of the metadata.
     /// `numpy.load` returns the first, which it can map into memory; called on an open file again and again, it returns
     /// all of them.
     Npy,
@@ -95,7 +95,7 @@ struct Metadata<'a> {
 }
 
 impl Arrays {
-    /// For the prompts of a builder, with their fingerprint if it is known.
+    /// Creates a sink for the prompts of a builder, with their fingerprint if it is known.
     pub fn new(
         builder: &PromptBuilder,
         format: ArrayFormat,

@@ -25,7 +25,7 @@ pub struct Jsonl {
 }
 
 impl Jsonl {
-    /// For the prompts of a builder, with `attention_mask` if asked for.
+    /// Creates a sink for the prompts of a builder, with `attention_mask` if asked for.
     pub fn new(builder: &PromptBuilder, attention_mask: bool) -> Self {
         let mut stop = b",\"stop_token_ids\":".to_vec();
         write_numbers(builder.stop().stop_token_ids(), &mut stop);

@@ -15,7 +15,7 @@ pub(super) const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 /// Its header ends at a multiple of this.
 const HEADER: usize = 64;
 
-/// Of arrays with more places than this, most must not be padding.
+/// Arrays with more places than this must not be mostly padding.
 const MANY: usize = 1 << 28;
 
 /// The most places for each token.
@@ -29,7 +29,7 @@ pub(super) struct Padded<'s> {
     width: usize,
 }
 
-/// One of their arrays, of `i64`.
+/// An array of padded prompts, of `i64`: their ids or their mask.
 #[derive(Clone, Copy)]
 pub(super) struct PaddedArray<'s> {
     padded: Padded<'s>,

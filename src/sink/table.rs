@@ -78,7 +78,7 @@ struct Metadata<'a> {
 }
 
 impl Table {
-    /// For the prompts of a builder, with their fingerprint if it is known.
+    /// Creates a sink for the prompts of a builder, with their fingerprint if it is known.
     pub fn new(builder: &PromptBuilder, format: TableFormat, fingerprint: impl Into<Option<Fingerprint>>) -> Self {
         Self { format, origin: FileOrigin::new(builder, fingerprint.into()) }
     }

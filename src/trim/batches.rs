@@ -148,7 +148,7 @@ fn with_requests(
     }
 }
 
-/// The same; after them, an error for the first of these inputs that has none.
+/// Batches of answers; after them, an error for the first of these inputs that has none.
 fn not_empty(
     names: Vec<String>,
     mut batches: impl FnMut() -> Option<Result<AnswerBatch>> + Send,

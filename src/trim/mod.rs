@@ -71,7 +71,7 @@ struct NamedStops {
 }
 
 impl AnswerTrimmer {
-    /// With the stops of a builder.
+    /// Creates a trimmer with the stops of a builder.
     ///
     /// # Errors
     /// The same as for [`PromptBuilder::trimmer`].
@@ -119,7 +119,7 @@ impl AnswerTrimmer {
         self.trim_to(json, None)
     }
 
-    /// The same for the answers to this request.
+    /// Trims a line with the answers to this request.
     fn trim_to<'a>(&self, json: &'a str, asked: Option<&'a RequestRecord>) -> Result<Vec<TrimmedAnswer<'a>>> {
         let mut answers = read_answers(json)?;
         asked.map_or(Ok(()), |asked| asked.give(&mut answers))?;

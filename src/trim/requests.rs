@@ -1,4 +1,4 @@
-//! The requests of answers, which come in the same order: they are read as far as the answers are.
+//! The requests of answers, which come in the same order: they are read in step with the answers.
 
 use std::collections::VecDeque;
 

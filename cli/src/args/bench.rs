@@ -59,7 +59,7 @@ pub(crate) struct BenchArgs {
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
-/// A time that can be waited for.
+/// A duration from 1 ms to an hour.
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),

@@ -65,7 +65,7 @@ pub(crate) fn positive(number: &str) -> Result<NonZeroUsize, &'static str> {
     })
 }
 
-/// One of these names, parsed by the library.
+/// A value with one of these names, parsed by the library.
 pub(crate) fn named<T, const N: usize>(names: [(&'static str, &'static str); N]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = Error> + Clone + Send + Sync + 'static,

@@ -88,7 +88,7 @@ impl Dataset {
         notes.into_iter().map(|note| note.at(Place::file(&self.name))).chain(self.doubts()).collect()
     }
 
-    /// The same, with templates that only search their own text for fields, see
+    /// Returns a copy whose templates fill fields only once, and not those in what they have filled, see
     /// [`Substitution::SinglePass`](crate::dataset::template::Substitution::SinglePass).
     #[must_use]
     pub fn single_pass(&self) -> Self {

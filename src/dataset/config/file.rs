@@ -96,7 +96,7 @@ impl Dataset {
         Self::parse_at(path, &Self::read_file(path)?)
     }
 
-    /// The same as [`Self::load`], for the bytes of a file.
+    /// Reads the bytes of a file as [`Self::load`] does.
     pub(crate) fn parse_at(path: &Path, bytes: &[u8]) -> Result<Self> {
         let mut dataset = Self::parse(&path.display().to_string(), bytes)?;
         if let RetrieverKind::TopK { neighbours, .. } = &mut dataset.task.retriever.kind {

@@ -6,7 +6,7 @@ use crate::dataset::config::Dataset;
 use crate::dataset::rows::Value;
 use crate::error::{At, ErrorKind, Result};
 
-/// One of several datasets, before it is read. An error in it does not affect the others.
+/// A dataset among several, before it is read. An error in it does not affect the others.
 ///
 /// ```
 /// use metatok::Dataset;

@@ -19,7 +19,7 @@ pub(crate) const REFERENCE: &str = "reference";
 /// A dataset's judge, see [`Dataset::judge`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judge {
-    /// The same rows, with the judge's prompts.
+    /// A dataset with the rows of the judged one, and the judge's prompts.
     pub dataset: Dataset,
     /// The columns that a row needs for this in addition to its own.
     pub columns: PredictionColumns,

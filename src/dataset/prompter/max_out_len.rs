@@ -18,7 +18,7 @@ pub enum MaxOutLen {
 }
 
 impl MaxOutLen {
-    /// The same, with this limit if there is none.
+    /// Uses `limit` where the row has none.
     #[must_use]
     pub fn or(self, limit: Option<u64>) -> Self {
         match self {

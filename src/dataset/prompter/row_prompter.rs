@@ -24,7 +24,7 @@ pub struct RowPrompter {
 }
 
 impl RowPrompter {
-    /// For a dataset and the rows that its examples come from.
+    /// Creates a prompter for a dataset and the rows that its examples come from.
     ///
     /// # Errors
     /// [`ErrorKind::Dataset`] if the templates do not fit together, and without labels to score.
@@ -170,7 +170,7 @@ impl RowPrompter {
         self.plan_with(row, &mut ids, excess)
     }
 
-    /// The same; examples that do not fit are removed from `ids`.
+    /// Plans the turns of a row's dialogue, and removes examples that do not fit from `ids`.
     fn plan_with(
         &mut self,
         row: &Row,

@@ -55,7 +55,7 @@ impl Task {
         Ok(self.joined_examples(ids, train)?.joined)
     }
 
-    /// The same, with how many messages each has.
+    /// The in-context examples from these rows, joined, and how many messages each has.
     pub(super) fn joined_examples(&self, ids: &[i64], train: &[Row]) -> Result<JoinedExamples> {
         self.check_place_for_examples(ids)?;
         let Some((name, template)) = self.example_template() else {

@@ -105,7 +105,7 @@ enum PlannedDialogue {
 }
 
 impl TurnPlan {
-    /// For a dialogue whose model turns contain the dataset's answers: messages of `assistant`, or messages of BOT in
+    /// Plans a dialogue whose model turns contain the dataset's answers: messages of `assistant`, or messages of BOT in
     /// the round of a prompt list.
     ///
     /// # Errors
@@ -114,8 +114,8 @@ impl TurnPlan {
         Self::with_examples(conversation, mode, Vec::new())
     }
 
-    /// The same, for a chat in which the messages in these ranges are in-context examples: what the model says there is
-    /// no turn.
+    /// Plans a dialogue whose messages in the ranges `examples` are in-context examples: what the model says there is no
+    /// turn.
     ///
     /// # Errors
     /// The same as for [`Self::new`].

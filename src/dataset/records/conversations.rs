@@ -12,7 +12,7 @@ pub(super) fn messages<'a>(keys: &Keys<'a>) -> Result<Record<'a>> {
     messages_by(keys, listed)
 }
 
-/// The same with a way to read the list.
+/// OpenAI-style messages or a `PromptList`, whose list this function reads.
 pub(super) fn messages_by<'a>(
     keys: &Keys<'a>,
     listed: fn(&Keys<'_>, &str) -> Result<Conversation>,
@@ -84,7 +84,7 @@ fn exchanges(keys: &Keys<'_>, key: &str) -> Option<Conversation> {
     Some(Conversation::Messages(messages))
 }
 
-/// The same as servers read it.
+/// A list of messages as servers read it.
 pub(super) fn listed_as_server(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
     match keys.begins(key, '[') {
         true => Ok(keys.get::<ServerMessages>(key)?.map_or_else(|| Conversation::Messages(Vec::new()), |list| list.0)),

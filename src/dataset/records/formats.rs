@@ -184,7 +184,8 @@ fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
     read().at("body")
 }
 
-/// The same, if its prompt is one: a list of strings, which would be one prompt list elsewhere, lists prompts here.
+/// The record of a completion request, if it has one prompt: a list of strings, which would be one prompt list elsewhere,
+/// lists prompts here.
 fn with_one_prompt(mut record: Record<'_>) -> Result<Record<'_>> {
     let Conversation::List(items) = &mut record.conversation else { return Ok(record) };
     match &mut items[..] {

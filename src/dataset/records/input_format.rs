@@ -100,7 +100,7 @@ impl InputFormat {
         !self.has_bare_values()
     }
 
-    /// The same, if the record has one of its keys.
+    /// The format itself, if the record has one of its keys.
     pub(super) fn with_its_keys(self, keys: &Keys<'_>) -> Result<Self> {
         let Some((_, name, known, reads)) = FORMATS.iter().find(|(format, ..)| *format == self) else {
             return Ok(self);

@@ -28,7 +28,7 @@ pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -
     of_python.unwrap_or_else(|| ErrorKind::Parse(format!("{what} at {place}")).into())
 }
 
-/// The same for a conversation, with the message that is wrong.
+/// The error of JSON that is a conversation, with the message that is wrong.
 pub(super) fn messages_error(record: &str, messages: &str, error: &serde_json::Error) -> Error {
     let failed = parse_error(record, messages, error);
     match message_at(messages, error) {

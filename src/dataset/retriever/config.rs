@@ -28,7 +28,7 @@ pub struct RetrieverConfig {
 pub enum RetrieverKind {
     /// None.
     Zero,
-    /// The same for every row.
+    /// The same examples for every row.
     Fixed {
         /// Their numbers.
         fix_id_list: Vec<i64>,
@@ -228,7 +228,7 @@ impl RetrieverConfig {
     }
 }
 
-/// The same for every row.
+/// The same examples for every row.
 struct Always(Examples);
 
 impl Retriever for Always {

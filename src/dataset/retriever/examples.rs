@@ -14,7 +14,7 @@ pub trait Retriever: Send {
     /// Any error of the retriever.
     fn retrieve(&mut self, index: usize) -> Result<Examples>;
 
-    /// The same if the dataset picks rows: row number `index` of the test set is number `row` of its file.
+    /// The examples of row number `index` of the test set, which is number `row` of its file if the dataset picks rows.
     ///
     /// # Errors
     /// Any error of the retriever.
@@ -61,7 +61,7 @@ impl Examples {
         self.of_ignoring(&[], row, train)
     }
 
-    /// The same; rows that differ only in the `ignored` columns are the same row.
+    /// The examples' numbers, where rows that differ only in the `ignored` columns are the same row.
     pub(crate) fn of_ignoring(self, ignored: &[&str], row: &Row, train: &[Row]) -> Result<Vec<i64>> {
         match self {
             Self::Ids(ids) => Ok(ids),

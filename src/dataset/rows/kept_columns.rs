@@ -45,7 +45,7 @@ pub struct RowKey {
 }
 
 impl RowKey {
-    /// For a row of which only the position is known.
+    /// The key of a row of which only the position is known.
     pub fn numbered(PickedRow { row, repeat, .. }: PickedRow) -> Self {
         Self { id: json(&row), has_id: false, repeat, columns: None }
     }

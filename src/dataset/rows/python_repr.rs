@@ -26,7 +26,7 @@ impl Value {
         out
     }
 
-    /// The same for an error: the beginning, if it is long.
+    /// The result of Python's `repr()` for an error: its beginning, if it is long.
     pub(crate) fn shown(&self) -> String {
         shortened(self.repr(), LONGEST)
     }

@@ -48,8 +48,8 @@ impl Value {
         matches!(self, Self::List(items) if matches!(items[..], [Self::Dict(_), ..]))
     }
 
-    /// The same as a `serde_json` value; keys that are not strings become their texts, as NaN and infinities do, and
-    /// integers of more than 64 bits floats.
+    /// The value as `serde_json` has it. Keys that are not strings become their texts, as NaN and infinities do. Integers of
+    /// more than 64 bits become floats.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {

@@ -188,7 +188,7 @@ const WHOLES: [&[&str]; 9] = [
     &["chosen", "rejected"],
 ];
 
-/// The same of what is no message: the other keys by which formats are found (`records/input_format.rs`).
+/// The keys of wholes that are no messages: the other keys by which formats are found (`records/input_format.rs`).
 const OTHER_WHOLES: [&[&str]; 9] = [
     &["body", "custom_id"],
     &["body", "method"],

@@ -20,14 +20,14 @@ pub(super) enum Meaning {
     /// Nanoseconds since midnight.
     TimeNanos,
     Uuid,
-    /// Of a group, the meanings of its fields.
+    /// A group, with the meanings of its fields.
     Group(Vec<Meaning>),
-    /// Of a list, the meaning of its items.
+    /// A list, with the meaning of its items.
     List(Box<Meaning>),
 }
 
 impl Meaning {
-    /// Of all columns.
+    /// The meanings of all columns.
     ///
     /// # Errors
     /// [`ErrorKind::Parse`] for a column that the library cannot read.
@@ -54,7 +54,7 @@ impl Meaning {
         if info.has_repetition() && info.repetition() == Repetition::REPEATED { meaning.in_list() } else { meaning }
     }
 
-    /// Of an item of a list: the field in a group of one field, or in older files the repeated field itself.
+    /// The meaning of a list's item: the field in a group of one field, or in older files the repeated field itself.
     fn of_item(repeated: &Type) -> Self {
         let is_item = !repeated.is_group()
             || repeated.get_fields().len() != 1
@@ -87,7 +87,7 @@ impl Meaning {
         if self == Self::Own { Self::Own } else { Self::List(self.into()) }
     }
 
-    /// Of the field at this place of a group.
+    /// The meaning of the field at this place of a group.
     pub(super) fn of_field(&self, at: usize) -> &Self {
         match self {
             Self::Group(fields) => fields.get(at).unwrap_or(&Self::Own),
@@ -95,7 +95,7 @@ impl Meaning {
         }
     }
 
-    /// Of the items of a list.
+    /// The meaning of a list's items.
     pub(super) fn of_items(&self) -> &Self {
         if let Self::List(items) = self { items } else { &Self::Own }
     }

@@ -140,7 +140,7 @@ fn outside_of_python(number: i128, fault: &mut Fault) -> Value {
     Value::Int(number.to_string())
 }
 
-/// Of the 8 bytes of nanoseconds since midnight, and 4 of the day.
+/// The time since 1970 from 8 bytes of nanoseconds since midnight, and 4 of the day.
 fn since_epoch_of_int96(bytes: &[u8]) -> Option<SignedDuration> {
     const JULIAN_DAY_OF_1970: i64 = 2_440_588;
     let (nanoseconds, day) = bytes.split_first_chunk()?;

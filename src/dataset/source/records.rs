@@ -32,7 +32,7 @@ enum State<R> {
 }
 
 impl Records<Box<dyn BufRead + Send>> {
-    /// The same as [`Self::new`], but the records of a table are called rows.
+    /// Reads a source, as [`Self::new`] does. Errors call the records of a table rows.
     pub(crate) fn of(source: RecordSource, unit: &'static str, longest: usize, holds: Holds) -> Self {
         match source {
             RecordSource::Bytes(reader) => Self::new(reader, unit, longest, holds),

@@ -107,7 +107,7 @@ impl Fragment {
         Ok(fragments)
     }
 
-    /// The same as [`Self::split`], without the text outside the tags: AISBench's way.
+    /// Splits a tagged string as AISBench does, which loses the text outside the tags.
     pub fn split_lossy(content: &str) -> Vec<Self> {
         content.split(END).filter_map(Self::of).collect()
     }

@@ -43,7 +43,7 @@ impl DialogueTemplate {
         Ok(self.with_round(self.required_round()?))
     }
 
-    /// The same with another round.
+    /// Its parts one after the other, with their markers and this round.
     pub(crate) fn with_round(&self, round: &[Item]) -> Vec<Item> {
         let mut list = Vec::new();
         for (section, items) in [

@@ -93,7 +93,7 @@ pub struct MissingColumns {
 }
 
 impl MissingColumns {
-    /// For the fields that rows must fill, see [`crate::Dataset::needed_fields`].
+    /// Counts for the fields that rows must fill, see [`crate::Dataset::needed_fields`].
     pub fn new(fields: Vec<TemplateField>) -> Self {
         Self { lacking: vec![0; fields.len()], needed: fields.len(), fields, ..Self::default() }
     }

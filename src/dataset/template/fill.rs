@@ -57,7 +57,7 @@ impl Room {
         self.take(after.saturating_sub(before))
     }
 
-    /// The same for what is one of several: `what` names them all.
+    /// Takes the bytes of one of several texts for good: `what` names them all in the error.
     pub(crate) fn take_of(&self, bytes: usize, what: &str) -> Result<()> {
         let too_long = |_| {
             let what = format!("together, {what} have more than {} bytes", self.most);

@@ -59,7 +59,8 @@ impl MessageTemplate {
         self.filled(row, examples, true)
     }
 
-    /// The same; the reference gives no media the sources that other columns list.
+    /// The messages for a row. `has_sources` says whether media get the sources that other columns list: in the reference,
+    /// none do.
     fn filled(&self, row: &Row, examples: &Conversation, has_sources: bool) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
         let filler = Filler { fields: Fields::new(row), how: self.substitution, room: &room };

@@ -17,7 +17,7 @@ use crate::error::{At, Error, Place, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultimodalTemplate {
     dialogue: DialogueTemplate,
-    /// For each message of the dialogue, in order, its patterns.
+    /// The patterns of each message of the dialogue, in order.
     patterns: Vec<Option<Patterns>>,
     /// The column of the fragments.
     pub content: String,

@@ -32,7 +32,7 @@ pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Res
     insert(items, token, with, |text| Ok(text.to_owned()))
 }
 
-/// The same as [`replace`], with the text around the token transformed first.
+/// Replaces a token as [`replace`] does, and transforms the text around it first.
 pub(crate) fn insert(
     items: Vec<Item>,
     token: &str,

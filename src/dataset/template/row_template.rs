@@ -262,7 +262,7 @@ impl dyn RowTemplate {
         (self as &dyn Any).downcast_ref()
     }
 
-    /// The same, as a mutable reference.
+    /// The template as its own type, if it has that type, to change it.
     pub fn downcast_mut<T: RowTemplate>(&mut self) -> Option<&mut T> {
         (self as &mut dyn Any).downcast_mut()
     }
