@@ -6,7 +6,7 @@ use crate::conversation::{Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::api_prompt::ApiTurn;
 use crate::render::api_turns::{Turned, Turns};
-use crate::render::sections::{Flow, close, outside_every_section};
+use crate::render::sections::{Flow, check_closed, close, outside_every_section};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
 
 /// The roles of an [`ApiTemplate`](crate::render::ApiTemplate), and the opening of every conversation.
@@ -74,6 +74,7 @@ impl ApiRoles {
             _ => Vec::new(),
         };
         let mut turns = Turns::new(opening, self.needs_prompts, self.compat);
+        let mut flow = Flow::Continue;
         let mut open: Vec<(Section, usize)> = Vec::new();
         let mut said = Vec::new();
         for (i, item) in items.iter().enumerate() {
@@ -84,7 +85,8 @@ impl ApiRoles {
                 (Item::Marker(marker), _) => {
                     let closed = close(marker, items, &mut open, i).at(place)?;
                     let Some(section @ (Section::Round | Section::Ice)) = closed else { continue };
-                    if self.rounds(&said, section, mode, &mut turns).at(place)? == Flow::Cut {
+                    flow = self.rounds(&said, section, mode, &mut turns).at(place)?;
+                    if flow == Flow::Cut {
                         break;
                     }
                     said.clear();
@@ -103,6 +105,9 @@ impl ApiRoles {
                     return Err(Error::from(outside_every_section(&message.role)).at(place));
                 }
             }
+        }
+        if flow == Flow::Continue {
+            check_closed(&open)?;
         }
         if turns.spoken.is_empty() {
             let what = "nothing in this conversation is left for the model to answer";

@@ -5,7 +5,7 @@ use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::last_messages::LastMessages;
-use crate::render::sections::{Flow, close, outside_every_section};
+use crate::render::sections::{Flow, check_closed, close, outside_every_section};
 use crate::render::spoken::{PlacedMessage, Spoken};
 use crate::render::waiting::WaitingList;
 use crate::render::{ByMessage, Element, Omissions, Part, Progress, Renderer, Segments, TemplateCut};
@@ -193,13 +193,7 @@ impl<'a> Writer<'a, '_> {
                 return Ok(());
             }
         }
-        if let Some((section, at)) = open.first() {
-            return Err(Error::from(ErrorKind::Sections(format!(
-                "the section {:?} that begins here has no end",
-                section.name()
-            )))
-            .at(Place::Item(*at)));
-        }
+        check_closed(&open)?;
         self.atoms(&template.end, Part { element: Element::End, ..Part::default() });
         Ok(())
     }

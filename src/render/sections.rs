@@ -1,7 +1,7 @@
 //! The sections of a prompt list: which one is open, and whether the prompt was cut.
 
 use crate::conversation::{Item, Marker, Section};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Place, Result};
 
 /// Whether the prompt goes on, or was cut so that the model continues it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,19 @@ pub(super) fn close(
         None => {
             Err(ErrorKind::Sections(format!("the section {:?} ends here but never began", marker.section.name()))
                 .into())
+        }
+    }
+}
+
+/// Checks that every section was closed.
+///
+/// OpenCompass leaves out what an open round has. Nothing is left out silently here.
+pub(super) fn check_closed(open: &[(Section, usize)]) -> Result<()> {
+    match open.first() {
+        None => Ok(()),
+        Some((section, at)) => {
+            let what = format!("the section {:?} that begins here has no end", section.name());
+            Err(Error::from(ErrorKind::Sections(what)).at(Place::Item(*at)))
         }
     }
 }
