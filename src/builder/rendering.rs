@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::builder::{PromptBuilder, Shared};
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
-use crate::render::{Omissions, Segment, Segments, TextArena, is_answer, render_open_answer, render_to_continue};
+use crate::render::{Omissions, Segment, Segments, TextArena, is_answer};
 
 impl PromptBuilder {
     /// The conversation to build: the original, or what another system converts it to first.
@@ -43,14 +43,8 @@ impl PromptBuilder {
         let Shared { renderer, mode, open_answer, .. } = &*self.shared;
         self.render_by(conversation, segments, |segments| {
             match (*mode == Mode::Generate || *open_answer, self.continue_final_message) {
-                (true, true) => match renderer.own_final_message() {
-                    Some(own) => own.render_begun_answer(conversation, segments),
-                    None => render_to_continue(&**renderer, conversation, segments),
-                },
-                (true, false) if *mode == Mode::Score => match renderer.own_final_message() {
-                    Some(own) => own.render_scored_answer(conversation, segments),
-                    None => render_open_answer(&**renderer, conversation, segments),
-                },
+                (true, true) => renderer.render_begun_answer(conversation, segments),
+                (true, false) if *mode == Mode::Score => renderer.render_scored_answer(conversation, segments),
                 _ => renderer.render(conversation, *mode, segments),
             }
         })

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 use crate::render::{Element, Part, Renderer, Segment, Segments};
 
 /// Whether a conversation ends with an answer, which a prompt to continue leaves out.
-pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) -> bool {
+pub(crate) fn is_answer(renderer: &(impl Renderer + ?Sized), conversation: &Conversation) -> bool {
     let Conversation::Messages(messages) = conversation else { return false };
     messages.last().is_some_and(|last| renderer.speaks_for_model(&last.role))
 }
@@ -14,8 +14,8 @@ pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) ->
 ///
 /// # Errors
 /// [`ErrorKind::Conversation`] if the last message is not the assistant's, or if the conversation is not messages.
-pub(crate) fn render_to_continue<'a>(
-    renderer: &'a dyn Renderer,
+pub(super) fn render_begun_answer<'a>(
+    renderer: &'a (impl Renderer + ?Sized),
     conversation: &'a Conversation,
     segments: &mut Segments<'a>,
 ) -> Result<()> {
@@ -42,9 +42,9 @@ pub(crate) fn render_to_continue<'a>(
 /// Renders messages up to where the model speaks, and then the content of the last one, as if the model continued with it.
 ///
 /// # Errors
-/// The same as for [`render_to_continue`].
-pub(crate) fn render_open_answer<'a>(
-    renderer: &'a dyn Renderer,
+/// The same as for [`render_begun_answer`].
+pub(super) fn render_scored_answer<'a>(
+    renderer: &'a (impl Renderer + ?Sized),
     conversation: &'a Conversation,
     segments: &mut Segments<'a>,
 ) -> Result<()> {

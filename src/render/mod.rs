@@ -46,9 +46,7 @@ pub use by_message::{ByMessage, MessageEnd, Progress};
 pub use chat_wrapper::ChatWrapper;
 pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;
-pub(crate) use final_message::{
-    is_answer, nothing_to_continue, nothing_to_score, render_open_answer, render_to_continue,
-};
+pub(crate) use final_message::{is_answer, nothing_to_continue, nothing_to_score};
 pub use meta::MetaRenderer;
 pub use omissions::Omissions;
 pub use part::{Element, Part};
@@ -75,22 +73,6 @@ impl TemplateCut {
     pub(crate) fn compiled(has_open_seams: bool) -> Self {
         if has_open_seams { Self::CutApart } else { Self::Cut }
     }
-}
-
-/// A renderer that treats a last message of the model in its own way.
-pub trait FinalMessage {
-    /// Writes messages up to the end of the last one's content, which the model continues.
-    ///
-    /// # Errors
-    /// The same as for [`Renderer::render`], and if the last message is not the model's.
-    fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()>;
-
-    /// Writes messages up to where the model speaks, and then the content of the last one, as if the model continued
-    /// with it.
-    ///
-    /// # Errors
-    /// The same as for [`Self::render_begun_answer`].
-    fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()>;
 }
 
 /// Turns a conversation into segments. Implement this for your own format, see
@@ -138,9 +120,21 @@ pub trait Renderer: Send + Sync {
         true
     }
 
-    /// How it treats a last message of the model, if not as all others do.
-    fn own_final_message(&self) -> Option<&dyn FinalMessage> {
-        None
+    /// Writes messages up to the end of the last one's content, which the model continues.
+    ///
+    /// # Errors
+    /// The same as for [`Self::render`], and if the last message is not the model's.
+    fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        final_message::render_begun_answer(self, conversation, segments)
+    }
+
+    /// Writes messages up to where the model speaks, and then the content of the last one, as if the model continued
+    /// with it.
+    ///
+    /// # Errors
+    /// The same as for [`Self::render_begun_answer`].
+    fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        final_message::render_scored_answer(self, conversation, segments)
     }
 
     /// Itself, if it writes OpenAI-style messages one after the other, and can go on after those that it wrote before.

@@ -6,10 +6,15 @@ use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, is_sp
 use crate::dialect::chat_template::ChatTemplateRenderer;
 use crate::dialect::chat_template::context::Chat;
 use crate::error::{ErrorKind, Result};
-use crate::render::{FinalMessage, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score};
+use crate::render::{Renderer, Segment, Segments, nothing_to_continue, nothing_to_score};
 
-impl FinalMessage for ChatTemplateRenderer {
-    fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+impl ChatTemplateRenderer {
+    /// Writes messages up to the end of the last one's content.
+    pub(super) fn write_begun_answer<'a>(
+        &'a self,
+        conversation: &'a Conversation,
+        segments: &mut Segments<'a>,
+    ) -> Result<()> {
         let chat = Chat::of(conversation, &self.added, false)?;
         let last =
             chat.messages.last().filter(|last| self.speaks_for_model(&last.role)).ok_or_else(nothing_to_continue)?;
@@ -27,7 +32,12 @@ impl FinalMessage for ChatTemplateRenderer {
         Err(ErrorKind::Conversation(what.into()).with_way_out("leave out of it what the template leaves out"))
     }
 
-    fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+    /// Writes messages up to where the model speaks, and then the content of the last one.
+    pub(super) fn write_scored_answer<'a>(
+        &'a self,
+        conversation: &'a Conversation,
+        segments: &mut Segments<'a>,
+    ) -> Result<()> {
         let chat = Chat::of(conversation, &self.added, true)?;
         let is_models = |last: &&ChatMessage| self.speaks_for_model(&last.role);
         let messages = conversation.messages().unwrap_or_default();

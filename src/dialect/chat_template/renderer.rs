@@ -16,7 +16,7 @@ use crate::dialect::chat_template::marks::{Marked, has_marks};
 use crate::dialect::chat_template::values::Marking;
 use crate::dialect::chat_template::{ChatTemplate, flow, source};
 use crate::error::{ErrorKind, Place, Result, Setting, way_out};
-use crate::render::{Element, FinalMessage, Omissions, Part, Renderer, Segments};
+use crate::render::{Element, Omissions, Part, Renderer, Segments};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
@@ -312,8 +312,12 @@ impl Renderer for ChatTemplateRenderer {
         false
     }
 
-    fn own_final_message(&self) -> Option<&dyn FinalMessage> {
-        Some(self)
+    fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        self.write_begun_answer(conversation, segments)
+    }
+
+    fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        self.write_scored_answer(conversation, segments)
     }
 
     fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
