@@ -30,8 +30,6 @@ mod server_messages;
 mod size;
 mod white_space;
 
-use compact_str::CompactString;
-
 use crate::error::{ErrorKind, Result};
 pub use chat::Chat;
 pub(crate) use chat::{ENABLE_THINKING, REASONING_EFFORT, check_end, check_variables};
@@ -126,39 +124,6 @@ impl Conversation {
                 let mut items = one.into_items();
                 items.extend(other.into_items());
                 Ok(Self::List(items))
-            }
-        }
-    }
-
-    /// Adds a message to messages. An empty conversation becomes messages.
-    ///
-    /// ```
-    /// use metatok::Conversation;
-    ///
-    /// let mut conversation = Conversation::Messages(Vec::new());
-    /// conversation.append_message("user", "1+1=?")?;
-    /// conversation.append_message("assistant", "2")?;
-    /// assert_eq!(serde_json::to_string(&conversation)?, r#"[{"role":"user","content":"1+1=?"},{"role":"assistant","content":"2"}]"#);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::Conversation`] if it already is a string or a prompt list.
-    pub fn append_message(&mut self, role: impl Into<CompactString>, content: impl Into<Content>) -> Result<()> {
-        if !matches!(self, Self::Messages(_) | Self::Chat(_)) && self.is_empty() {
-            *self = Self::Messages(Vec::new());
-        }
-        match self {
-            Self::Messages(messages) => {
-                messages.push(ChatMessage::new(role, content));
-                Ok(())
-            }
-            Self::Chat(chat) => {
-                chat.messages.push(ChatMessage::new(role, content));
-                Ok(())
-            }
-            Self::Text(_) | Self::List(_) => {
-                Err(ErrorKind::Conversation("messages cannot be mixed with strings or prompt lists".into()).into())
             }
         }
     }
