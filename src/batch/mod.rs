@@ -1,14 +1,5 @@
 //! Prompts side by side, as engines need them: padded to one length, with a mask, or packed.
 //!
-//! ```
-//! use metatok::batch::{Batch, Padding};
-//!
-//! let batch: Batch<i64> = Batch::new(&[vec![5, 6, 7], vec![8]], Padding::new(0))?;
-//! assert_eq!(batch.input_ids, metatok::ndarray::arr2(&[[5, 6, 7], [0, 0, 8]]));
-//! assert_eq!(batch.attention_mask(), metatok::ndarray::arr2(&[[1, 1, 1], [0, 0, 1]]));
-//! # Ok::<(), metatok::Error>(())
-//! ```
-//!
 //! Padding is recognized by its position, never by its id: eos may pad, and be in a prompt as well.
 
 mod pack;

@@ -1,14 +1,4 @@
 //! The facade: load once per model, build per prompt.
-//!
-//! ```
-//! use metatok::PromptBuilder;
-//!
-//! let builder = PromptBuilder::demo()?;
-//! let prompt = builder.build_messages(&[("user", "Hi!")])?;
-//! let text = builder.tokenizer().decode(&prompt.input_ids, false)?;
-//! assert_eq!(text, "<|im_start|>user\nHi!<|im_end|>\n<|im_start|>assistant\n");
-//! # Ok::<(), metatok::Error>(())
-//! ```
 
 mod buffers;
 mod building;

@@ -1,14 +1,5 @@
 //! Lints: what is probably wrong with a template, its tokenizer, or the two together.
 //!
-//! ```
-//! use metatok::{BuilderOptions, Checker, Model, Tokenizer};
-//!
-//! let file = br#"meta_template = { round = [{ role = "HUMAN", begin = "<|user|>" }, { role = "BOT", generate = true }] }"#;
-//! let findings = Checker::new(&Model::parse("x.toml", file)?, Tokenizer::demo()?, &BuilderOptions::default())?.finish()?;
-//! assert!(findings.iter().any(|finding| finding.code == "unknown-control-token"));
-//! # Ok::<(), metatok::Error>(())
-//! ```
-//!
 //! [`LINTS`] lists what is looked for.
 
 mod boundary_moves;

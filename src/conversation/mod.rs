@@ -1,12 +1,5 @@
 //! Conversations, before any template is applied.
 //!
-//! ```
-//! use metatok::{ChatMessage, Conversation};
-//!
-//! let chat: Conversation = serde_json::from_str(r#"[{"role": "user", "content": "Hi!"}]"#).expect("it is JSON");
-//! assert_eq!(chat, Conversation::Messages(vec![ChatMessage::new("user", "Hi!")]));
-//! ```
-//!
 //! A string, a prompt list and messages are the forms that OpenCompass distinguishes (`str`, `PromptList`, chat messages). A
 //! [`Chat`] has messages with what else chat templates read.
 
@@ -54,10 +47,10 @@ pub(crate) use white_space::is_space;
 /// A prompt before it is rendered.
 ///
 /// ```
-/// use metatok::conversation::Message;
-/// use metatok::Conversation;
+/// use metatok::{ChatMessage, Conversation};
+///
 /// let conversation: Conversation = serde_json::from_str(r#"[{"role": "user", "content": "Hi!"}]"#)?;
-/// assert_eq!(conversation, Conversation::Messages(vec![metatok::ChatMessage::new("user", "Hi!")]));
+/// assert_eq!(conversation, Conversation::Messages(vec![ChatMessage::new("user", "Hi!")]));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

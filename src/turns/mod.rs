@@ -1,17 +1,4 @@
 //! Dialogues as token ids, in which each prompt begins with the tokens that the engine has already seen.
-//!
-//! ```
-//! use metatok::PromptBuilder;
-//!
-//! let mut dialogue = PromptBuilder::demo()?.dialogue();
-//! dialogue.push(("user", "Which planet is red?"));
-//! let first = dialogue.next_prompt()?;
-//! dialogue.answer_ids(&[44, 695, 1052])?;
-//! dialogue.push(("user", "How many moons has it?"));
-//! // The engine has the prompt and the answer in its cache.
-//! assert_eq!(dialogue.next_prompt()?.prefix_tokens, first.prompt.input_ids.len() + 3);
-//! # Ok::<(), metatok::Error>(())
-//! ```
 
 mod answer;
 mod dialogue;
