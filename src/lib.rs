@@ -7,6 +7,7 @@ mod wording;
 mod file_kind;
 mod digest;
 mod python_repr;
+mod by_form;
 mod fewest_dropped;
 pub mod tokenizer;
 pub mod conversation;

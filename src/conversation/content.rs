@@ -1,10 +1,9 @@
 //! The content of a message: a text, or parts of several kinds in order.
 
-use std::fmt;
-
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
+use crate::by_form::deserialize_by_form;
 use crate::conversation::json_object::{Others, own_or_value};
 use crate::conversation::media::{Media, MediaKind, PartType, medium_in_text};
 use crate::tokenizer::TokenId;
@@ -332,31 +331,19 @@ impl Serialize for ContentPart {
     }
 }
 
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Content;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, or a list of content parts {\"type\": \"text\", \"text\": \"…\"}")
-            }
-
-            fn visit_str<E>(self, text: &str) -> std::result::Result<Content, E> {
-                Ok(Content::Text(text.to_owned()))
-            }
-
-            fn visit_string<E>(self, text: String) -> std::result::Result<Content, E> {
-                Ok(Content::Text(text))
-            }
-
-            fn visit_seq<A: de::SeqAccess<'de>>(self, parts: A) -> std::result::Result<Content, A::Error> {
-                Deserialize::deserialize(de::value::SeqAccessDeserializer::new(parts)).map(Content::Parts)
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+deserialize_by_form!(Content, "a string, or a list of content parts {\"type\": \"text\", \"text\": \"…\"}", {
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Content, E> {
+        Ok(Content::Text(text.to_owned()))
     }
-}
+
+    fn visit_string<E>(self, text: String) -> std::result::Result<Content, E> {
+        Ok(Content::Text(text))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, parts: A) -> std::result::Result<Content, A::Error> {
+        Deserialize::deserialize(de::value::SeqAccessDeserializer::new(parts)).map(Content::Parts)
+    }
+});
 
 impl<'de> Deserialize<'de> for ContentPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {

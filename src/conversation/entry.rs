@@ -6,6 +6,7 @@ use compact_str::CompactString;
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::by_form::deserialize_by_form;
 use crate::conversation::function_call::calls;
 use crate::conversation::json_object::Others;
 use crate::conversation::others::says_something;
@@ -42,48 +43,36 @@ pub(super) struct EntryKeys {
     others: Others,
 }
 
-impl<'de> Deserialize<'de> for Entry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Entry;
+deserialize_by_form!(Entry, "a message, a string or a section marker", {
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Entry, E> {
+        Ok(Entry::Text(text.to_owned()))
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a message, a string or a section marker")
-            }
-
-            fn visit_str<E>(self, text: &str) -> std::result::Result<Entry, E> {
-                Ok(Entry::Text(text.to_owned()))
-            }
-
-            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Entry, A::Error> {
-                let mut keys = EntryKeys::default();
-                while let Some(key) = map.next_key::<Key>()? {
-                    match key {
-                        Key::Section => put("section", map.next_value()?, &mut keys.section)?,
-                        Key::Pos => put("pos", map.next_value()?, &mut keys.pos)?,
-                        Key::Role => put("role", map.next_value()?, &mut keys.role)?,
-                        Key::FallbackRole => put("fallback_role", map.next_value()?, &mut keys.fallback_role)?,
-                        Key::Prompt => put("prompt", map.next_value()?, &mut keys.prompt)?,
-                        Key::PromptMm => put("prompt_mm", map.next_value()?, &mut keys.parts)?,
-                        Key::Content => put("content", map.next_value()?, &mut keys.content)?,
-                        Key::Begin => put("begin", map.next_value()?, &mut keys.begin)?,
-                        Key::End => put("end", map.next_value()?, &mut keys.end)?,
-                        Key::Generate => put("generate", map.next_value()?, &mut keys.generate)?,
-                        Key::Other(name) => {
-                            if keys.others.contains_key(&name) {
-                                return Err(twice(&name));
-                            }
-                            keys.others.insert(name, map.next_value()?);
-                        }
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Entry, A::Error> {
+        let mut keys = EntryKeys::default();
+        while let Some(key) = map.next_key::<Key>()? {
+            match key {
+                Key::Section => put("section", map.next_value()?, &mut keys.section)?,
+                Key::Pos => put("pos", map.next_value()?, &mut keys.pos)?,
+                Key::Role => put("role", map.next_value()?, &mut keys.role)?,
+                Key::FallbackRole => put("fallback_role", map.next_value()?, &mut keys.fallback_role)?,
+                Key::Prompt => put("prompt", map.next_value()?, &mut keys.prompt)?,
+                Key::PromptMm => put("prompt_mm", map.next_value()?, &mut keys.parts)?,
+                Key::Content => put("content", map.next_value()?, &mut keys.content)?,
+                Key::Begin => put("begin", map.next_value()?, &mut keys.begin)?,
+                Key::End => put("end", map.next_value()?, &mut keys.end)?,
+                Key::Generate => put("generate", map.next_value()?, &mut keys.generate)?,
+                Key::Other(name) => {
+                    if keys.others.contains_key(&name) {
+                        return Err(twice(&name));
                     }
+                    keys.others.insert(name, map.next_value()?);
                 }
-                Ok(Entry::Object(Box::new(keys)))
             }
         }
-        deserializer.deserialize_any(Visitor)
+        Ok(Entry::Object(Box::new(keys)))
     }
-}
+});
 
 fn put<T, E: de::Error>(key: &str, value: T, slot: &mut Option<T>) -> std::result::Result<(), E> {
     match slot.replace(value) {

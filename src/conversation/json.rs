@@ -1,11 +1,10 @@
 //! A conversation as JSON: all of its forms can be read, and are written as they are read.
 
-use std::fmt;
-
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use crate::by_form::deserialize_by_form;
 use crate::conversation::entry::{Entry, NULL_CONTENT, Resolved, is_openai_role};
 use crate::conversation::{Chat, ChatMessage, Content, Conversation, Item, Marker, Message, Prompt};
 
@@ -80,32 +79,22 @@ impl<'de> Deserialize<'de> for ChatMessage {
     }
 }
 
-impl<'de> Deserialize<'de> for Conversation {
+deserialize_by_form!(
     /// Reads a string, a list of `{role, content}` messages, a `PromptList`, or an object with `messages`.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Conversation;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a list of {role, content} messages, or a PromptList")
-            }
-
-            fn visit_str<E>(self, text: &str) -> std::result::Result<Conversation, E> {
-                Ok(Conversation::Text(text.to_owned()))
-            }
-
-            fn visit_map<A: de::MapAccess<'de>>(self, chat: A) -> std::result::Result<Conversation, A::Error> {
-                Chat::deserialize(de::value::MapAccessDeserializer::new(chat)).map(Conversation::from)
-            }
-
-            fn visit_seq<A: de::SeqAccess<'de>>(self, items: A) -> std::result::Result<Conversation, A::Error> {
-                list_of(items, |item| item)
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+    Conversation,
+    "a string, a list of {role, content} messages, or a PromptList", {
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Conversation, E> {
+        Ok(Conversation::Text(text.to_owned()))
     }
-}
+
+    fn visit_map<A: de::MapAccess<'de>>(self, chat: A) -> std::result::Result<Conversation, A::Error> {
+        Chat::deserialize(de::value::MapAccessDeserializer::new(chat)).map(Conversation::from)
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, items: A) -> std::result::Result<Conversation, A::Error> {
+        list_of(items, |item| item)
+    }
+});
 
 /// A list of messages or of a prompt list's items, each as it is read.
 pub(super) fn list_of<'de, A: de::SeqAccess<'de>>(

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde::de::{self, Deserializer};
+use serde::de;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::template::by_form::deserialize_by_form;
+use crate::by_form::deserialize_by_form;
 
 /// Text before or after something: a string, or a list of strings, token ids and `{ token = "<|im_end|>" }`, freely
 /// mixed.

@@ -16,18 +16,15 @@
 
 mod affix;
 mod build;
-mod by_form;
 mod placeholder;
 mod role;
 mod validate;
 
-use std::fmt;
-
-use serde::de::{self, Deserializer};
+use serde::de;
 use serde::{Deserialize, Serialize};
 
+use crate::by_form::deserialize_by_form;
 pub use affix::{Affix, AffixItem, TokenIds};
-use by_form::deserialize_by_form;
 pub use placeholder::{Multimodal, Placeholder};
 pub use role::{EmptyContent, MergeAt, RoleTemplate, Trim};
 

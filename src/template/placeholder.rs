@@ -1,11 +1,11 @@
 //! Placeholders for images, audio and video in a prompt of token ids: `[multimodal]` of a model file.
 
-use std::fmt;
 use std::num::NonZeroU32;
 
-use serde::de::{self, Deserializer};
+use serde::de;
 use serde::{Deserialize, Serialize};
 
+use crate::by_form::deserialize_by_form;
 use crate::conversation::MediaKind;
 use crate::template::Affix;
 
@@ -70,9 +70,19 @@ impl From<Affix> for Placeholder {
     }
 }
 
-impl<'de> Deserialize<'de> for Placeholder {
+deserialize_by_form!(
     /// Reads an affix, or `{ begin, placeholder, repeat, end }`.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    Placeholder,
+    "a string, a list of strings and token ids, or { begin, placeholder, repeat, end }", {
+    fn visit_str<E>(self, text: &str) -> Result<Placeholder, E> {
+        Ok(Affix::from(text).into())
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, items: A) -> Result<Placeholder, A::Error> {
+        Affix::deserialize(de::value::SeqAccessDeserializer::new(items)).map(Placeholder::from)
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Placeholder, A::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Table {
@@ -84,32 +94,11 @@ impl<'de> Deserialize<'de> for Placeholder {
             #[serde(default)]
             end: Affix,
         }
-
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Placeholder;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a list of strings and token ids, or { begin, placeholder, repeat, end }")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Placeholder, E> {
-                Ok(Affix::from(text).into())
-            }
-
-            fn visit_seq<A: de::SeqAccess<'de>>(self, items: A) -> Result<Placeholder, A::Error> {
-                Affix::deserialize(de::value::SeqAccessDeserializer::new(items)).map(Placeholder::from)
-            }
-
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Placeholder, A::Error> {
-                let Table { begin, placeholder, repeat, end } =
-                    Table::deserialize(de::value::MapAccessDeserializer::new(map))?;
-                Ok(Placeholder { begin, placeholder, repeat, end })
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        let Table { begin, placeholder, repeat, end } =
+            Table::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        Ok(Placeholder { begin, placeholder, repeat, end })
     }
-}
+});
 
 fn once() -> NonZeroU32 {
     NonZeroU32::MIN

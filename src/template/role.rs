@@ -1,12 +1,10 @@
 //! How a role speaks: the text around its content, and when it has a turn.
 
-use std::fmt;
-
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
+use crate::by_form::deserialize_by_form;
 use crate::template::Affix;
-use crate::template::by_form::deserialize_by_form;
 
 /// How a role speaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

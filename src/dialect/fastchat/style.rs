@@ -1,9 +1,9 @@
 //! The names of the separator styles of FastChat and UltraFeedback.
 
-use std::fmt;
-
-use serde::de::{self, Deserializer, IntoDeserializer as _};
+use serde::de::{self, IntoDeserializer as _};
 use serde::{Deserialize, Serialize, Serializer};
+
+use crate::by_form::deserialize_by_form;
 
 /// A separator style, by its name: the numbers differ between the two systems, which share the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,30 +41,18 @@ impl Serialize for SeparatorStyle {
     }
 }
 
-impl<'de> Deserialize<'de> for SeparatorStyle {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = SeparatorStyle;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a style, such as \"ADD_COLON_TWO\"")
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<SeparatorStyle, E> {
-                SeparatorStyle::deserialize(name.into_deserializer())
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<SeparatorStyle, E> {
-                Err(E::custom(format_args!(
-                    "{number} means different styles in FastChat and UltraFeedback; use the style's name, such as \"ADD_COLON_TWO\""
-                )))
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<SeparatorStyle, E> {
-                self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+deserialize_by_form!(SeparatorStyle, "the name of a style, such as \"ADD_COLON_TWO\"", {
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<SeparatorStyle, E> {
+        SeparatorStyle::deserialize(name.into_deserializer())
     }
-}
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<SeparatorStyle, E> {
+        Err(E::custom(format_args!(
+            "{number} means different styles in FastChat and UltraFeedback; use the style's name, such as \"ADD_COLON_TWO\""
+        )))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<SeparatorStyle, E> {
+        self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+});

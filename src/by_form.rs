@@ -2,14 +2,15 @@
 
 /// Reads a value of one of several forms, with an error that lists these.
 macro_rules! deserialize_by_form {
-    ($type:ty, $expecting:literal, { $($method:tt)* }) => {
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    ($(#[$doc:meta])* $type:ty, $expecting:literal, { $($method:tt)* }) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            $(#[$doc])*
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
                 struct Visitor;
-                impl<'de> de::Visitor<'de> for Visitor {
+                impl<'de> serde::de::Visitor<'de> for Visitor {
                     type Value = $type;
 
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str($expecting)
                     }
 
@@ -21,4 +22,4 @@ macro_rules! deserialize_by_form {
     };
 }
 
-pub(super) use deserialize_by_form;
+pub(crate) use deserialize_by_form;
