@@ -8,6 +8,7 @@ mod file_kind;
 mod digest;
 mod python_repr;
 mod by_form;
+mod common_prefix;
 mod fewest_dropped;
 pub mod tokenizer;
 pub mod conversation;

@@ -2,6 +2,7 @@
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
+use crate::common_prefix::common_prefix;
 use crate::conversation::{Chat, ChatMessage, Conversation, Mode, is_openai_role};
 use crate::error::Result;
 use crate::render::{Segments, TextArena};
@@ -76,7 +77,7 @@ impl PromptBuilder {
         self.render_by(&before, &mut segments, |segments| renderer.render(&before, mode, segments))?;
         let mut session = self.session();
         let own = session.assemble(segments.as_slice(), Detail::default())?;
-        let same = shared_prefix(ids, &own.input_ids);
+        let same = common_prefix(ids, &own.input_ids);
         if same == own.input_ids.len() {
             return Ok(same);
         }
@@ -85,16 +86,11 @@ impl PromptBuilder {
         let whole = session.build_with(conversation, SPANS)?;
         match (end_of_messages(&own, first.len()), end_of_messages(&whole, first.len())) {
             (Some(own_end), Some(end)) if ids == whole.input_ids => {
-                Ok(end + shared_prefix(&ids[end..], &own.input_ids[own_end..]))
+                Ok(end + common_prefix(&ids[end..], &own.input_ids[own_end..]))
             }
             _ => Ok(same),
         }
     }
-}
-
-/// How many of the first ids are the same.
-fn shared_prefix(one: &[TokenId], other: &[TokenId]) -> usize {
-    one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// Where the last token ends that is known to come from one of the first `messages` messages.

@@ -1,6 +1,7 @@
 //! Template text that merges with the content before it.
 
 use crate::check::{Findings, Level, Lint, Subject};
+use crate::common_prefix::common_prefix;
 use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::{Element, Segment, TextArena};
@@ -56,6 +57,6 @@ fn text_of_template<'a>(segment: &Segment<'a>) -> Option<&'a str> {
 fn merged(tokenizer: &Tokenizer, ending: &str, text: &str) -> Result<Option<TokenId>> {
     let alone = tokenizer.encode(ending)?;
     let together = tokenizer.encode(&format!("{ending}{text}"))?;
-    let same = alone.iter().zip(&together).take_while(|(a, b)| a == b).count();
+    let same = common_prefix(&alone, &together);
     Ok(together.get(same).copied().filter(|_| same < alone.len()))
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::answer::Answer;
+use crate::common_prefix::common_prefix;
 use crate::tokenizer::TokenId;
 
 /// Where two answers begin to differ.
@@ -37,7 +38,7 @@ impl FirstDifference {
 }
 
 fn first_token(a: &[TokenId], b: &[TokenId]) -> Option<usize> {
-    let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let common = common_prefix(a, b);
     (common < a.len().max(b.len())).then_some(common)
 }
 

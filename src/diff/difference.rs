@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::builder::PromptBuilder;
+use crate::common_prefix::common_prefix;
 use crate::diff::cause::Cause;
 use crate::diff::pair::{Pair, Prompts};
 use crate::error::{Result, Setting};
@@ -31,7 +32,7 @@ impl PromptDifference {
     pub(super) fn new(pair: &Pair, prompts: &Prompts, cause: Cause, setting_name: fn(&Setting) -> String) -> Self {
         let [our_ids, their_ids] = prompts;
         let at = match prompts {
-            [Ok(ours), Ok(theirs)] => ours.iter().zip(theirs).take_while(|(a, b)| a == b).count(),
+            [Ok(ours), Ok(theirs)] => common_prefix(ours, theirs),
             _ => 0,
         };
         let tokens = |builder: &PromptBuilder, ids: &[TokenId]| -> Vec<String> {

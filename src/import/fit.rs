@@ -1,5 +1,6 @@
 //! From what a chat template writes around contents to meta templates that write the same.
 
+use crate::common_prefix::common_prefix;
 use crate::conversation::Mode;
 use crate::error::Result;
 use crate::import::ContentKind;
@@ -84,13 +85,13 @@ impl Chat {
         // What the template writes after a last question if it is not asked to continue; some refuse that.
         let asked = probe.gaps(&[User], Mode::Score).ok().map(|gaps| gaps[1].clone());
         // What follows an answer both at the end and before a question belongs to the answer.
-        let assistant_end = common_prefix(after_answer, to_question);
+        let assistant_end = shared_begin(after_answer, to_question);
         let end = &after_answer[assistant_end.len()..];
         let user_end = match asked.as_deref().and_then(|asked| asked.strip_suffix(end)) {
             Some(asked) if to_answer.starts_with(asked) && open[1].starts_with(asked) => asked,
-            _ => common_prefix(to_answer, &open[1]),
+            _ => shared_begin(to_answer, &open[1]),
         };
-        let user_begin = common_suffix(&to_question[assistant_end.len()..], &open[0]);
+        let user_begin = shared_end(&to_question[assistant_end.len()..], &open[0]);
         let assistant_begin = to_answer.strip_prefix(user_end).ok_or_else(not_once_in_order)?;
         Ok(Self {
             opening: open[0][..open[0].len() - user_begin.len()].to_owned(),
@@ -149,7 +150,7 @@ fn systems(probe: &Probe<'_>, chat: &Chat) -> Vec<(Pieces, Option<RoleTemplate>)
                 ways.push((Pieces::new(), Some(role)));
             }
             // Something is only written where there is no system message, or the other way round.
-            let begin = common_prefix(before, &chat.opening);
+            let begin = shared_begin(before, &chat.opening);
             ways.push((begin.to_owned(), Some(around(&before[begin.len()..], end))));
         }
         // Within the first question.
@@ -168,11 +169,11 @@ fn systems(probe: &Probe<'_>, chat: &Chat) -> Vec<(Pieces, Option<RoleTemplate>)
     ways
 }
 
-fn common_prefix<'a>(a: &'a [String], b: &[String]) -> &'a [String] {
-    &a[..a.iter().zip(b).take_while(|(a, b)| a == b).count()]
+fn shared_begin<'a>(a: &'a [String], b: &[String]) -> &'a [String] {
+    &a[..common_prefix(a, b)]
 }
 
-fn common_suffix<'a>(a: &'a [String], b: &[String]) -> &'a [String] {
+fn shared_end<'a>(a: &'a [String], b: &[String]) -> &'a [String] {
     &a[a.len() - a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()..]
 }
 
@@ -183,9 +184,9 @@ mod tests {
     #[test]
     fn what_two_texts_share() {
         let pieces = |text: &str| text.split('|').map(str::to_owned).collect::<Pieces>();
-        assert_eq!(common_prefix(&pieces("ä|b|c"), &pieces("ä|b|d")), pieces("ä|b"));
-        assert_eq!(common_prefix(&pieces("<ab>|c"), &pieces("<ac>|c")), Pieces::new());
-        assert_eq!(common_suffix(&pieces("x|ä|b"), &pieces("y|ä|b")), pieces("ä|b"));
-        assert_eq!(common_suffix(&pieces("b"), &pieces("a|b")), pieces("b"));
+        assert_eq!(shared_begin(&pieces("ä|b|c"), &pieces("ä|b|d")), pieces("ä|b"));
+        assert_eq!(shared_begin(&pieces("<ab>|c"), &pieces("<ac>|c")), Pieces::new());
+        assert_eq!(shared_end(&pieces("x|ä|b"), &pieces("y|ä|b")), pieces("ä|b"));
+        assert_eq!(shared_end(&pieces("b"), &pieces("a|b")), pieces("b"));
     }
 }

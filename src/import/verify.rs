@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::assemble::TokenizedPrompt;
 use crate::builder::{BuilderOptions, PromptBuilder, Session};
+use crate::common_prefix::common_prefix;
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ChatTemplate, ChatTemplateRenderer, Model};
 use crate::error::Result;
@@ -230,7 +231,7 @@ fn difference(
         (Ok(ours), Ok(theirs)) if ours.input_ids == theirs.input_ids => None,
         (Ok(ours), Ok(theirs)) if ours.text == theirs.text => {
             let [ours, theirs] = [&ours.input_ids, &theirs.input_ids];
-            let same = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
+            let same = common_prefix(ours, theirs);
             let from = |ids: &[TokenId]| {
                 let shown = ids.iter().skip(same).take(SHOWN_TOKENS).map(|id| tokenizer.quoted_token(*id));
                 shown.collect::<Vec<_>>().join(" ")

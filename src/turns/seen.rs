@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
+use crate::common_prefix::common_prefix;
 use crate::conversation::Conversation;
 use crate::error::Result;
 use crate::render::{Element, Part};
@@ -53,7 +54,7 @@ impl Seen {
 
     /// How many of a prompt's first tokens it has.
     pub(super) fn prefix(&self, prompt: &TokenizedPrompt) -> usize {
-        self.ids.iter().zip(&prompt.input_ids).take_while(|(a, b)| a == b).count()
+        common_prefix(&self.ids, &prompt.input_ids)
     }
 
     /// The cause of the difference after `prefix` tokens, for a prompt of this conversation.

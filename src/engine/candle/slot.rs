@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::cache::Cache;
+use crate::common_prefix::common_prefix;
 use crate::engine::{Request, Requests, Sampler};
 use crate::error::Result;
 use crate::tokenizer::TokenId;
@@ -46,7 +47,7 @@ impl Slot {
     /// Keeps the common prefix of the prompt and the cache if they belong to one dialogue, and returns how many tokens
     /// it has. At least the prompt's last token remains to be read.
     pub(super) fn keep(&mut self, request: &Request<'_>) -> usize {
-        let same = self.ids.iter().zip(request.input_ids).take_while(|(cached, id)| cached == id).count();
+        let same = common_prefix(&self.ids, request.input_ids);
         let is_same_dialogue = request.dialogue.is_some() && request.dialogue == self.dialogue;
         let kept = if is_same_dialogue { same.min(request.input_ids.len() - 1) } else { 0 };
         self.cache.truncate(kept);
