@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::conversation::json_object::Others;
-use crate::conversation::{ChatMessage, Conversation, Item, MediaKind, Message};
+use crate::conversation::{ChatMessage, Conversation, Item, MediaKind, Message, SAID_BESIDE, says_nothing};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 
 /// Keys that change no prompt, whatever their value. Those of training are OpenAI's, LLaMA-Factory's, ms-swift's and axolotl's.
@@ -87,18 +87,8 @@ fn lost(key: &'static str, why: &'static str) -> ErrorKind {
     ErrorKind::WouldBeLost { key, why }
 }
 
-/// Keys that servers read in OpenAI-style messages.
-const OF_SERVERS: [&str; 9] = [
-    "name",
-    "tool_calls",
-    "tool_call_id",
-    "function_call",
-    "reasoning_content",
-    "reasoning",
-    "thinking",
-    "refusal",
-    "audio",
-];
+/// Keys that servers read in OpenAI-style messages, beside [`SAID_BESIDE`].
+const OF_SERVERS: [&str; 3] = ["name", "tool_call_id", "thinking"];
 
 impl Conversation {
     /// Rejects contents of messages other than their text for which templates have no place.
@@ -134,7 +124,7 @@ impl Conversation {
     /// ```
     pub fn unknown_keys(&self) -> impl Iterator<Item = (usize, &str)> {
         self.others().flat_map(|(index, others)| {
-            let unknown = others.iter().filter(|(key, value)| !is_known(key) && !is_nothing(value));
+            let unknown = others.iter().filter(|(key, value)| !is_known(key) && !says_nothing(value));
             unknown.map(move |(key, _)| (index, key.as_str()))
         })
     }
@@ -159,24 +149,14 @@ impl Conversation {
 impl ChatMessage {
     /// The other keys that servers read.
     pub(crate) fn others_for_servers(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.others.iter().filter(|(key, value)| OF_SERVERS.contains(&key.as_str()) && !is_nothing(value))
+        let is_read = |key: &str| SAID_BESIDE.contains(&key) || OF_SERVERS.contains(&key);
+        self.others.iter().filter(move |(key, value)| is_read(key) && !says_nothing(value))
     }
 }
 
 /// Whether a turn says something besides its content: calls, thoughts, a refusal.
 pub(super) fn says_something(others: &Others) -> bool {
-    SAID.iter().any(|(key, _)| others.get(*key).is_some_and(|value| !is_nothing(value)))
-}
-
-/// Whether a value is as good as missing.
-fn is_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(entries) => entries.is_empty(),
-        Value::Bool(true) | Value::Number(_) => false,
-    }
+    SAID.iter().any(|(key, _)| others.get(*key).is_some_and(|value| !says_nothing(value)))
 }
 
 /// Whether it is a known key of messages.
@@ -186,7 +166,7 @@ fn is_known(key: &str) -> bool {
 
 fn check(others: &Others) -> Result<()> {
     for (key, error) in SAID {
-        if others.get(key).is_some_and(|value| !is_nothing(value)) {
+        if others.get(key).is_some_and(|value| !says_nothing(value)) {
             return Err(error(key));
         }
     }
