@@ -5,8 +5,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Ends the thoughts before a call.
-const END_OF_THOUGHTS: &str = "</think>";
+/// What ends a model's thoughts, in nearly all chat templates that know any.
+pub(crate) const END_OF_THOUGHTS: &str = "</think>";
 
 #[derive(Deserialize)]
 struct Call {

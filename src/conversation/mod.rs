@@ -31,6 +31,7 @@ pub(crate) use chat_message::{openai_role, opencompass_role};
 pub use content::{Content, ContentPart, TextPart};
 pub(crate) use content::{ContentRef, map_texts};
 pub(crate) use entry::is_openai_role;
+pub(crate) use function_call::END_OF_THOUGHTS;
 pub(crate) use media::unknown_type;
 pub use media::{Media, MediaKind};
 pub(crate) use media_beside::{

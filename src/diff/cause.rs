@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::builder::PromptBuilder;
-use crate::conversation::{ChatMessage, Content, Conversation};
+use crate::conversation::{ChatMessage, Content, Conversation, END_OF_THOUGHTS};
 use crate::diff::pair::{Pair, Prompts};
 use crate::tokenizer::TokenId;
 
@@ -96,7 +96,7 @@ fn with_system(conversation: &Conversation) -> Option<Conversation> {
 }
 
 fn without_thoughts(text: &str) -> String {
-    text.rsplit_once("</think>").map_or(text, |(_, answer)| answer.trim_start()).to_owned()
+    text.rsplit_once(END_OF_THOUGHTS).map_or(text, |(_, answer)| answer.trim_start()).to_owned()
 }
 
 /// Whether one prompt is the other one after a special token.

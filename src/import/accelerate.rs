@@ -5,9 +5,8 @@ use std::sync::Arc;
 use aho_corasick::AhoCorasick;
 
 use crate::builder::{PromptBuilder, plain_chat};
-use crate::conversation::{Conversation, is_space};
+use crate::conversation::{Conversation, END_OF_THOUGHTS, is_space};
 use crate::dialect::{ChatTemplateRenderer, Day, Model};
-use crate::import::fit::THOUGHTS_END;
 use crate::import::imported::import_by;
 use crate::import::verify::{Theirs, Verifier};
 use crate::import::{ContentKind, Imported};
@@ -50,7 +49,7 @@ fn set_shortcut(builder: &PromptBuilder) -> Option<bool> {
     let day = if source.template.tells_time() { Some(Day::today()?) } else { None };
     let renderer = ChatTemplateRenderer::new(&source.template, builder.tokenizer()).ok()?;
     // A meta template may look for the end of thoughts, too.
-    let sought = renderer.sought_in_contents()?.into_iter().chain([THOUGHTS_END.to_owned()]);
+    let sought = renderer.sought_in_contents()?.into_iter().chain([END_OF_THOUGHTS.to_owned()]);
     let sought = AhoCorasick::new(sought).ok()?;
     let is_plain = |text: &str| !text.trim_matches(is_space).is_empty() && !sought.is_match(text);
     let is_compared = |conversation: &Conversation| plain_chat(conversation, builder.mode(), is_plain).is_some();

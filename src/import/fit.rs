@@ -1,7 +1,7 @@
 //! From what a chat template writes around contents to meta templates that write the same.
 
 use crate::common_prefix::common_prefix;
-use crate::conversation::Mode;
+use crate::conversation::{END_OF_THOUGHTS, Mode};
 use crate::error::Result;
 use crate::import::ContentKind;
 use crate::import::probe::Speaker::{Assistant, System, User};
@@ -28,7 +28,7 @@ pub(super) fn variants(template: &MetaTemplate, kind: ContentKind) -> Vec<MetaTe
                 [Trim::Both, Trim::Start, Trim::End, Trim::Turn].iter().for_each(|trim| with(&|role| role.trim(*trim)));
             }
             ContentKind::Empty => with(&RoleTemplate::silent_if_empty),
-            ContentKind::Thoughts if role == MODEL => with(&|role| role.thoughts(THOUGHTS_END)),
+            ContentKind::Thoughts if role == MODEL => with(&|role| role.thoughts(END_OF_THOUGHTS)),
             _ => {}
         }
     }
@@ -37,9 +37,6 @@ pub(super) fn variants(template: &MetaTemplate, kind: ContentKind) -> Vec<MetaTe
 
 /// The place of the model's role, which is written after the user's.
 const MODEL: usize = 1;
-
-/// What ends the thoughts of an answer in nearly all chat templates that know any.
-pub(super) const THOUGHTS_END: &str = "</think>";
 
 /// The template with the role at this place of [`MetaTemplate::roles`] changed.
 fn with_role(template: &MetaTemplate, place: usize, change: &dyn Fn(RoleTemplate) -> RoleTemplate) -> MetaTemplate {
@@ -115,7 +112,7 @@ impl Chat {
             assistant = assistant.generation_prompt(affix(&self.generation_prompt));
         }
         if let Some(begin) = &self.last_begin {
-            assistant = assistant.thoughts(THOUGHTS_END).last_begin(affix(begin));
+            assistant = assistant.thoughts(END_OF_THOUGHTS).last_begin(affix(begin));
         }
         let template = MetaTemplate::new([role("HUMAN", &self.user), assistant]).begin(affix(begin));
         let mut template = template.end(affix(&self.end)).between(affix(&self.between));

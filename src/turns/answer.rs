@@ -1,11 +1,11 @@
 //! A model's answer as a message of the dialogue: up to the first stop, and optionally without its thoughts.
 
 use crate::builder::PromptBuilder;
-use crate::conversation::{Content, ContentPart};
+use crate::conversation::{Content, ContentPart, END_OF_THOUGHTS};
 use crate::error::Result;
 use crate::stop::Stop;
 use crate::tokenizer::{TokenId, Tokenizer};
-use crate::turns::thoughts::{END_OF_THOUGHTS, without_thoughts};
+use crate::turns::thoughts::without_thoughts;
 
 /// What becomes of reserved tokens in an answer if the template works on text.
 #[derive(Clone, Copy)]

@@ -1,10 +1,10 @@
 //! The thoughts of a model before its answer.
 
+use crate::conversation::END_OF_THOUGHTS;
 use crate::error::{Warning, counted};
 
-/// The begin and the end of a model's thoughts.
-const THOUGHTS: [&str; 2] = ["<think>", "</think>"];
-pub(super) const END_OF_THOUGHTS: &str = THOUGHTS[1];
+/// What begins a model's thoughts.
+const BEGIN_OF_THOUGHTS: &str = "<think>";
 
 /// A model's text after its thoughts, if it had any: nothing if it begins to think and does not end.
 pub(crate) fn without_thoughts(text: &str) -> &str {
@@ -16,7 +16,7 @@ pub(crate) fn without_thoughts(text: &str) -> &str {
 }
 
 fn is_unfinished(text: &str) -> bool {
-    text.trim_start().starts_with(THOUGHTS[0]) && !text.contains(END_OF_THOUGHTS)
+    text.trim_start().starts_with(BEGIN_OF_THOUGHTS) && !text.contains(END_OF_THOUGHTS)
 }
 
 /// The answers that never end their thoughts: nothing of them is left.
