@@ -1,4 +1,4 @@
-//! OpenAI-style messages, and what OpenCompass calls their roles.
+//! OpenAI-style messages.
 
 use compact_str::CompactString;
 
@@ -26,25 +26,5 @@ impl ChatMessage {
     pub(crate) fn call_arguments(&self) -> impl Iterator<Item = &serde_json::Value> {
         let calls = self.others.get("tool_calls").and_then(serde_json::Value::as_array).into_iter().flatten();
         calls.filter_map(|call| call.pointer("/function/arguments"))
-    }
-}
-
-/// OpenCompass's name for the role of an OpenAI-style message.
-pub(crate) fn opencompass_role(role: &str) -> &str {
-    match role {
-        "user" => "HUMAN",
-        "assistant" => "BOT",
-        "system" => "SYSTEM",
-        other => other,
-    }
-}
-
-/// The reverse, if OpenAI-style messages have the role.
-pub(crate) fn openai_role(role: &str) -> Option<&'static str> {
-    match role {
-        "HUMAN" => Some("user"),
-        "BOT" => Some("assistant"),
-        "SYSTEM" => Some("system"),
-        _ => None,
     }
 }

@@ -10,6 +10,7 @@ use crate::by_form::deserialize_by_form;
 use crate::conversation::function_call::calls;
 use crate::conversation::json_object::Others;
 use crate::conversation::others::says_something;
+use crate::conversation::roles::{FUNCTION_CALL, is_openai_role, role_of_speaker};
 use crate::conversation::{ChatMessage, Content, ContentPart, Item, Marker, Message, Prompt, Section};
 use crate::wording::shortened;
 
@@ -218,14 +219,14 @@ impl EntryKeys {
     fn said_otherwise(&self, role: &str) -> Option<String> {
         let text = |key: &str| self.others.get(key).and_then(Value::as_str);
         let (from, value) = (text("from")?, text("value").filter(|value| !value.trim().is_empty())?);
-        let from_role = speaker(from).filter(|_| !from.eq_ignore_ascii_case(FUNCTION_CALL))?;
+        let from_role = role_of_speaker(from).filter(|_| !from.eq_ignore_ascii_case(FUNCTION_CALL))?;
         let differ = |[key, other]: [&str; 2], [text, others]: [&str; 2]| {
             let [text, others] = [text, others].map(|text| shortened(text.to_owned(), MOST_SHOWN));
             format!(
                 "a message has two forms that differ: {key:?} is {text:?}, but {other:?} is {others:?} (remove one of them)"
             )
         };
-        if speaker(role).is_some_and(|role| role != from_role) {
+        if role_of_speaker(role).is_some_and(|role| role != from_role) {
             return Some(differ(["from", "role"], [from, role]));
         }
         let Some(Some(Content::Text(content))) = &self.content else { return None };
@@ -293,7 +294,7 @@ impl EntryKeys {
                 ));
             }
         };
-        let Some(role) = speaker(&from) else {
+        let Some(role) = role_of_speaker(&from) else {
             return Err(E::custom(format_args!(
                 "unknown speaker {from:?} (\"from\" must be human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool, observation or function_call)"
             )));
@@ -323,25 +324,7 @@ impl EntryKeys {
     }
 }
 
-pub(crate) fn is_openai_role(role: &str) -> bool {
-    matches!(role, "user" | "assistant" | "system" | "tool" | "function" | "developer")
-}
-
 pub(super) const NULL_CONTENT: &str = "a message has no \"content\", or null (an empty message has \"content\": \"\")";
 
 /// The most characters of a text in an error.
 const MOST_SHOWN: usize = 40;
-
-/// LLaMA-Factory's speaker of the model's calls of tools.
-const FUNCTION_CALL: &str = "function_call";
-
-/// OpenAI's name for the speaker in ShareGPT's turns and their many variants.
-fn speaker(from: &str) -> Option<&'static str> {
-    Some(match from.to_ascii_lowercase().as_str() {
-        "human" | "user" => "user",
-        "gpt" | "assistant" | "model" | "chatgpt" | "bard" | "bing" | FUNCTION_CALL => "assistant",
-        "system" => "system",
-        "tool" | "observation" => "tool",
-        _ => return None,
-    })
-}

@@ -5,7 +5,8 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::by_form::deserialize_by_form;
-use crate::conversation::entry::{Entry, NULL_CONTENT, Resolved, is_openai_role};
+use crate::conversation::entry::{Entry, NULL_CONTENT, Resolved};
+use crate::conversation::roles::is_openai_role;
 use crate::conversation::{Chat, ChatMessage, Content, Conversation, Item, Marker, Message, Prompt};
 
 impl Serialize for Conversation {

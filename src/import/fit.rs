@@ -4,7 +4,7 @@ use crate::common_prefix::common_prefix;
 use crate::conversation::{END_OF_THOUGHTS, Mode};
 use crate::error::Result;
 use crate::import::ContentKind;
-use crate::import::probe::Speaker::{Assistant, System, User};
+use crate::import::probe::ChatRole::{Assistant, System, User};
 use crate::import::probe::{Pieces, Probe, not_once_in_order};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem, Trim};
 

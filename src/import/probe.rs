@@ -14,16 +14,16 @@ pub(super) struct Probe<'r> {
 /// A text as pieces that no cut goes through: control tokens, and the single characters between them.
 pub(super) type Pieces = Vec<String>;
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaker {
+pub(super) enum ChatRole {
     System,
     User,
     Assistant,
 }
 
-impl Speaker {
-    fn role(self) -> &'static str {
+impl ChatRole {
+    fn name(self) -> &'static str {
         match self {
             Self::System => "system",
             Self::User => "user",
@@ -41,18 +41,18 @@ impl<'r> Probe<'r> {
     ///
     /// # Errors
     /// The template refuses the conversation, or fails.
-    pub(super) fn text(&self, messages: &[(Speaker, &str)], mode: Mode) -> Result<String> {
-        let messages = messages.iter().map(|(speaker, content)| ChatMessage::new(speaker.role(), *content));
+    pub(super) fn text(&self, messages: &[(ChatRole, &str)], mode: Mode) -> Result<String> {
+        let messages = messages.iter().map(|(role, content)| ChatMessage::new(role.name(), *content));
         self.renderer.prompt_text(&Conversation::Messages(messages.collect()), mode)
     }
 
-    /// What is written before, between and after the contents of these speakers.
+    /// What is written before, between and after the contents of these roles.
     ///
     /// # Errors
     /// Those of [`Self::text`], and if a content is not written exactly once.
-    pub(super) fn gaps(&self, speakers: &[Speaker], mode: Mode) -> Result<Vec<Pieces>> {
-        let contents: Vec<String> = (0..speakers.len()).map(content).collect();
-        let messages: Vec<_> = speakers.iter().copied().zip(contents.iter().map(String::as_str)).collect();
+    pub(super) fn gaps(&self, roles: &[ChatRole], mode: Mode) -> Result<Vec<Pieces>> {
+        let contents: Vec<String> = (0..roles.len()).map(content).collect();
+        let messages: Vec<_> = roles.iter().copied().zip(contents.iter().map(String::as_str)).collect();
         let text = self.text(&messages, mode)?;
         if contents.iter().any(|content| text.matches(content.as_str()).count() != 1) {
             return Err(not_once_in_order());

@@ -5,6 +5,7 @@ use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::last_messages::LastMessages;
+use crate::render::omissions::MessageWithRole;
 use crate::render::sections::{Flow, check_closed, close, outside_every_section};
 use crate::render::spoken::{PlacedMessage, Spoken};
 use crate::render::waiting::WaitingList;
@@ -69,7 +70,8 @@ impl Renderer for MetaRenderer {
         if !template.leaves_roles_out && !template.asks_for_the_last {
             return Omissions { default_prompts, ..Omissions::default() };
         }
-        let omissions = Omissions::of(template, self.chat_role("user"), conversation, &self.speakers(conversation));
+        let omissions =
+            Omissions::of(template, self.chat_role("user"), conversation, &self.messages_with_roles(conversation));
         Omissions { default_prompts, ..omissions }
     }
 
@@ -107,7 +109,7 @@ impl MetaRenderer {
     }
 
     /// Every message with its role, and the template's role that speaks it.
-    fn speakers<'c>(&self, conversation: &'c Conversation) -> Vec<(u32, &'c str, Option<usize>)> {
+    fn messages_with_roles<'c>(&self, conversation: &'c Conversation) -> Vec<MessageWithRole<'c>> {
         match conversation {
             Conversation::Text(_) | Conversation::Chat(_) => Vec::new(),
             Conversation::Messages(messages) => {

@@ -25,14 +25,14 @@ pub struct Omissions<'c> {
 }
 
 /// A message: its position, its role, and the template's role that speaks it.
-pub(super) type Speaker<'c> = (u32, &'c str, Option<usize>);
+pub(super) type MessageWithRole<'c> = (u32, &'c str, Option<usize>);
 
 impl<'c> Omissions<'c> {
     pub(super) fn of(
         template: &CompiledTemplate,
         user: Option<usize>,
         conversation: &'c Conversation,
-        messages: &[Speaker<'c>],
+        messages: &[MessageWithRole<'c>],
     ) -> Self {
         let mut omissions = Self::default();
         let last = LastMessages::of(user, template.roles.len(), messages.iter().map(|(i, _, role)| (*i, *role)));

@@ -17,8 +17,8 @@
 mod cut;
 mod by_estimate;
 mod numbers;
-mod speaker;
 mod truncation;
+mod turn_side;
 mod units;
 
 use std::borrow::Cow;

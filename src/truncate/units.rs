@@ -8,7 +8,7 @@ use crate::assemble::TokenizedPrompt;
 use crate::builder::PromptBuilder;
 use crate::conversation::{Chat, Conversation, Item, Section};
 use crate::truncate::Truncation;
-use crate::truncate::speaker::Speaker;
+use crate::truncate::turn_side::TurnSide;
 
 /// What may be dropped, in the order in which it is dropped. Messages do not mark examples, so `examples_of_messages` says
 /// which they are.
@@ -20,11 +20,11 @@ pub(super) fn units(
 ) -> Vec<Vec<usize>> {
     let mut units = match (conversation, truncation) {
         (Conversation::Text(_), _) => Vec::new(),
-        (Conversation::List(items), Truncation::OldestTurns) => turns(speakers(items, builder)),
+        (Conversation::List(items), Truncation::OldestTurns) => turns(sides(items, builder)),
         (Conversation::List(items), _) => examples(items),
         (Conversation::Messages(_) | Conversation::Chat(_), Truncation::OldestTurns) => {
             let messages = conversation.messages().unwrap_or_default();
-            turns(messages.iter().map(|message| Speaker::of_role(&message.role, builder)))
+            turns(messages.iter().map(|message| TurnSide::of_role(&message.role, builder)))
         }
         (Conversation::Messages(_) | Conversation::Chat(_), _) => {
             examples_of_messages.iter().map(|messages| messages.clone().collect()).collect()
@@ -36,27 +36,27 @@ pub(super) fn units(
     units
 }
 
-/// The speaker of each item: only the first round has turns.
-fn speakers<'a>(items: &'a [Item], builder: &'a PromptBuilder) -> impl Iterator<Item = Speaker> + 'a {
+/// The side of each item: only the first round has turns.
+fn sides<'a>(items: &'a [Item], builder: &'a PromptBuilder) -> impl Iterator<Item = TurnSide> + 'a {
     let is_round = |item: &Item| matches!(item, Item::Marker(marker) if marker.section == Section::Round);
     items.iter().scan(0, move |markers, item| {
         *markers += usize::from(is_round(item));
         Some(match item {
-            Item::Message(message) if *markers == 1 => Speaker::of_item(message, builder),
-            _ => Speaker::Outside,
+            Item::Message(message) if *markers == 1 => TurnSide::of_item(message, builder),
+            _ => TurnSide::Outside,
         })
     })
 }
 
 /// The turns except the last: the others' messages, and the model's answer to them.
-fn turns(speakers: impl Iterator<Item = Speaker>) -> Vec<Vec<usize>> {
+fn turns(sides: impl Iterator<Item = TurnSide>) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::new();
-    let mut before = Speaker::Model;
-    for (i, speaker) in speakers.enumerate() {
-        if speaker == Speaker::Outside {
+    let mut before = TurnSide::Model;
+    for (i, side) in sides.enumerate() {
+        if side == TurnSide::Outside {
             continue;
         }
-        let opens = speaker == Speaker::Other && before == Speaker::Model;
+        let opens = side == TurnSide::Other && before == TurnSide::Model;
         match turns.last_mut().filter(|_| !opens) {
             Some(turn) => turn.push(i),
             None => {
@@ -66,7 +66,7 @@ fn turns(speakers: impl Iterator<Item = Speaker>) -> Vec<Vec<usize>> {
                 turns.push(turn);
             }
         }
-        before = speaker;
+        before = side;
     }
     turns.pop();
     turns

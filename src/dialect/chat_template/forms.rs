@@ -19,9 +19,9 @@ const BETWEEN_TEXTS: &str = "\n";
 /// What a template takes, found out when it is first needed.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
-    contents: [OnceLock<Option<ContentForm>>; Speaker::COUNT],
-    media: [[OnceLock<Option<MediaForm>>; MediaKind::ALL.len()]; Speaker::COUNT],
-    /// Whether the template writes nothing of what a role says, for roles with other names than the speakers'.
+    contents: [OnceLock<Option<ContentForm>>; RoleKind::COUNT],
+    media: [[OnceLock<Option<MediaForm>>; MediaKind::ALL.len()]; RoleKind::COUNT],
+    /// Whether the template writes nothing of what a role says, for roles with other names than those of the kinds.
     silent: Mutex<HashMap<String, bool>>,
     encodes_arguments: OnceLock<bool>,
 }
@@ -49,16 +49,16 @@ enum MediaForm {
     Url,
 }
 
-/// Whom templates tell apart.
+/// A kind of roles that templates tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speaker {
+enum RoleKind {
     User,
     Assistant,
     System,
     Tool,
 }
 
-impl Speaker {
+impl RoleKind {
     const COUNT: usize = 4;
 
     fn of(role: &str) -> Self {
@@ -142,14 +142,14 @@ impl Forms {
     /// Whether the template writes nothing of what a role says.
     pub(super) fn is_silent(&self, role: &str, render: Render<'_>) -> bool {
         const MOST: usize = 64;
-        let speaker = Speaker::of(role);
-        if role == speaker.role() {
-            return self.known(speaker, render) == Some(ContentForm::Nothing);
+        let role_kind = RoleKind::of(role);
+        if role == role_kind.role() {
+            return self.known(role_kind, render) == Some(ContentForm::Nothing);
         }
         // It is never waited for: after a fork, whoever has it locked may be gone.
         let known = || Some(*self.silent.try_lock().ok()?.get(role)?);
         known().unwrap_or_else(|| {
-            let is_silent = ContentForm::of(speaker, role, render) == Some(ContentForm::Nothing);
+            let is_silent = ContentForm::of(role_kind, role, render) == Some(ContentForm::Nothing);
             if let Some(mut silent) = self.silent.try_lock().ok().filter(|silent| silent.len() < MOST) {
                 silent.insert(role.to_owned(), is_silent);
             }
@@ -166,15 +166,15 @@ impl Forms {
         })
     }
 
-    fn known(&self, speaker: Speaker, render: Render<'_>) -> Option<ContentForm> {
-        found(&self.contents[speaker as usize], || ContentForm::of(speaker, speaker.role(), render))
+    fn known(&self, role_kind: RoleKind, render: Render<'_>) -> Option<ContentForm> {
+        found(&self.contents[role_kind as usize], || ContentForm::of(role_kind, role_kind.role(), render))
     }
 
-    /// If nothing is known of a speaker, it is the user's.
-    fn content_form(&self, speaker: Speaker, render: Render<'_>) -> ContentForm {
-        match self.known(speaker, render) {
-            None | Some(ContentForm::Nothing) if speaker == Speaker::User => ContentForm::Either,
-            None | Some(ContentForm::Nothing) => self.content_form(Speaker::User, render),
+    /// If nothing is known of a kind, it is the user's.
+    fn content_form(&self, role_kind: RoleKind, render: Render<'_>) -> ContentForm {
+        match self.known(role_kind, render) {
+            None | Some(ContentForm::Nothing) if role_kind == RoleKind::User => ContentForm::Either,
+            None | Some(ContentForm::Nothing) => self.content_form(RoleKind::User, render),
             Some(form) => form,
         }
     }
@@ -186,8 +186,8 @@ impl Forms {
         render: Render<'_>,
         knows: &dyn Fn(&str) -> bool,
     ) -> Result<Option<Content>> {
-        let speaker = Speaker::of(&message.role);
-        let form = self.content_form(speaker, render);
+        let role_kind = RoleKind::of(&message.role);
+        let form = self.content_form(role_kind, render);
         let parts = match &message.content {
             Content::Null => return Ok(None),
             Content::Text(_) if form != ContentForm::Parts => return Ok(None),
@@ -216,8 +216,8 @@ impl Forms {
                 ContentPart::Text(_) => part.clone(),
                 ContentPart::Media(media) => {
                     let what = || format!("{} ({})", media.kind.indefinite(), media.short_source());
-                    let known = &self.media[speaker as usize][media.kind as usize];
-                    let known = found(known, || MediaForm::of(speaker, media.kind, render));
+                    let known = &self.media[role_kind as usize][media.kind as usize];
+                    let known = found(known, || MediaForm::of(role_kind, media.kind, render));
                     let media_form = known.filter(|_| form != ContentForm::Text);
                     media_form.ok_or_else(|| not_written(&what()))?.of_media(media).into()
                 }
@@ -251,9 +251,9 @@ fn found<T: Copy>(cell: &OnceLock<T>, find: impl FnOnce() -> T) -> T {
 
 impl ContentForm {
     /// None if the template refuses to write a message of this role.
-    fn of(speaker: Speaker, role: &str, render: Render<'_>) -> Option<Self> {
-        let texts = speaker.saying(role, &NEEDLE.into());
-        let parts = speaker.saying(role, &Content::Parts(vec![ContentPart::text(NEEDLE)]));
+    fn of(role_kind: RoleKind, role: &str, render: Render<'_>) -> Option<Self> {
+        let texts = role_kind.saying(role, &NEEDLE.into());
+        let parts = role_kind.saying(role, &Content::Parts(vec![ContentPart::text(NEEDLE)]));
         let mut is_written = false;
         let form = texts.iter().zip(&parts).find_map(|(text, parts)| {
             let (text, parts) = (render(text), render(parts));
@@ -272,12 +272,12 @@ impl ContentForm {
 
 impl MediaForm {
     /// The first of them that the template writes something for.
-    fn of(speaker: Speaker, kind: MediaKind, render: Render<'_>) -> Option<Self> {
+    fn of(role_kind: RoleKind, kind: MediaKind, render: Render<'_>) -> Option<Self> {
         let text = || ContentPart::text(NEEDLE);
-        let without = speaker.saying(speaker.role(), &Content::Parts(vec![text()]));
+        let without = role_kind.saying(role_kind.role(), &Content::Parts(vec![text()]));
         [Self::Bare, Self::Url].into_iter().find(|form| {
             let media = form.of_media(&Media::new(kind, "file:///a"));
-            let with = speaker.saying(speaker.role(), &Content::Parts(vec![media.into(), text()]));
+            let with = role_kind.saying(role_kind.role(), &Content::Parts(vec![media.into(), text()]));
             let mut pairs =
                 with.iter().zip(&without).filter_map(|(with, without)| Some((render(with)?, render(without)?)));
             pairs.any(|(with, without)| with != without && has_needle(&with) && !has_printed_part(&with))
