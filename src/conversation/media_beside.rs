@@ -23,12 +23,7 @@ impl Conversation {
     /// [`ErrorKind::WouldBeLost`] if there is no such part, and [`ErrorKind::Conversation`] if there are more or fewer of them
     /// than sources, or for what is no source.
     pub(crate) fn give_sources(&mut self, kind: MediaKind, key: &'static str, sources: &[Value]) -> Result<()> {
-        let messages = match self {
-            Self::Messages(messages) => messages.as_mut_slice(),
-            Self::Chat(chat) => chat.messages.as_mut_slice(),
-            Self::Text(_) | Self::List(_) => &mut [],
-        };
-        give_sources_to(messages, kind, key, sources)
+        give_sources_to(self.messages_mut(), kind, key, sources)
     }
 }
 

@@ -84,6 +84,15 @@ impl Conversation {
         }
     }
 
+    /// Its messages, to change them; none if it does not consist of OpenAI-style messages.
+    pub(crate) fn messages_mut(&mut self) -> &mut [ChatMessage] {
+        match self {
+            Self::Messages(messages) => messages,
+            Self::Chat(chat) => &mut chat.messages,
+            Self::Text(_) | Self::List(_) => &mut [],
+        }
+    }
+
     /// This, and then `other`, as OpenCompass joins prompts with `+`: strings are concatenated, a string next to a list
     /// becomes one more item, and an empty conversation adds nothing.
     ///

@@ -44,12 +44,8 @@ impl Conversation {
     /// # Errors
     /// [`ErrorKind::Invalid`] with the call that has no function, or whose arguments are no object.
     pub(crate) fn read_as_server(&mut self) -> Result<()> {
-        let messages = match self {
-            Self::Messages(messages) => messages,
-            Self::Chat(chat) => &mut chat.messages,
-            Self::Text(_) | Self::List(_) => return Ok(()),
-        };
-        messages.iter_mut().enumerate().try_for_each(|(i, message)| read_message(message).at(Place::Message(i)))
+        let messages = self.messages_mut().iter_mut();
+        messages.enumerate().try_for_each(|(i, message)| read_message(message).at(Place::Message(i)))
     }
 }
 

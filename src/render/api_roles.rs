@@ -6,7 +6,7 @@ use crate::conversation::{Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::api_prompt::ApiTurn;
 use crate::render::api_turns::{Turned, Turns};
-use crate::render::sections::{Flow, check_closed, close, outside_every_section};
+use crate::render::sections::{Flow, check_closed, close, outside_every_section, rounds};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
 
 /// The roles of an [`ApiTemplate`](crate::render::ApiTemplate), and the opening of every conversation.
@@ -167,16 +167,10 @@ impl ApiRoles {
         .into()
     }
 
-    /// A new round begins with every message whose role does not come later than the previous one.
     fn rounds(&self, said: &[Said<'_>], section: Section, mode: Mode, turns: &mut Turns) -> Result<Flow> {
-        let mut rounds = said.chunk_by(|a, b| b.position > a.position).peekable();
-        if rounds.peek().is_none() {
-            return self.round(&[], section == Section::Round && mode == Mode::Generate, turns);
-        }
-        while let Some(round) = rounds.next() {
-            let is_last = rounds.peek().is_none();
-            let cut = is_last && section == Section::Round && mode == Mode::Generate;
-            if self.round(round, cut, turns)? == Flow::Cut {
+        let is_open = section == Section::Round && mode == Mode::Generate;
+        for (round, is_last) in rounds(said, |said| said.position) {
+            if self.round(round, is_open && is_last, turns)? == Flow::Cut {
                 return Ok(Flow::Cut);
             }
         }

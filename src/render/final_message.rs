@@ -1,6 +1,6 @@
 //! A last message of the assistant: the model generates it, continues it, or is scored on it.
 
-use crate::conversation::{Conversation, Mode};
+use crate::conversation::{ChatMessage, Conversation, Mode};
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 use crate::render::{Element, Part, Renderer, Segment, Segments};
 
@@ -8,6 +8,18 @@ use crate::render::{Element, Part, Renderer, Segment, Segments};
 pub(crate) fn is_answer(renderer: &(impl Renderer + ?Sized), conversation: &Conversation) -> bool {
     let Conversation::Messages(messages) = conversation else { return false };
     messages.last().is_some_and(|last| renderer.speaks_for_model(&last.role))
+}
+
+/// Messages without an answer at their end, if the model generates it.
+pub(super) fn without_answer<'m>(
+    renderer: &impl Renderer,
+    messages: &'m [ChatMessage],
+    mode: Mode,
+) -> &'m [ChatMessage] {
+    match messages.split_last() {
+        Some((last, before)) if mode == Mode::Generate && renderer.speaks_for_model(&last.role) => before,
+        _ => messages,
+    }
 }
 
 /// Renders messages up to the end of the last one's content.

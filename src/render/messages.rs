@@ -4,16 +4,14 @@
 use crate::compile::CompiledItem;
 use crate::conversation::{ChatMessage, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::render::final_message::without_answer;
 use crate::render::meta::{MetaRenderer, Writer};
 use crate::render::spoken::Spoken;
-use crate::render::{ByMessage, Element, MessageEnd, Part, Progress, Renderer, Segments};
+use crate::render::{ByMessage, Element, MessageEnd, Part, Progress, Segments};
 
 impl ByMessage for MetaRenderer {
     fn rendered_messages<'m>(&self, messages: &'m [ChatMessage], mode: Mode) -> &'m [ChatMessage] {
-        match messages.split_last() {
-            Some((last, before)) if mode == Mode::Generate && self.speaks_for_model(&last.role) => before,
-            _ => messages,
-        }
+        without_answer(self, messages, mode)
     }
 
     fn roles_matter(&self) -> bool {

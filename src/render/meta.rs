@@ -6,7 +6,7 @@ use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Sectio
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::last_messages::LastMessages;
 use crate::render::omissions::MessageWithRole;
-use crate::render::sections::{Flow, check_closed, close, outside_every_section};
+use crate::render::sections::{Flow, check_closed, close, outside_every_section, rounds};
 use crate::render::spoken::{PlacedMessage, Spoken};
 use crate::render::waiting::WaitingList;
 use crate::render::{ByMessage, Element, Omissions, Part, Progress, Renderer, Segments, TemplateCut};
@@ -294,23 +294,15 @@ impl<'a> Writer<'a, '_> {
         Ok(PlacedMessage { role, position, message: Spoken::of(message, index)? })
     }
 
-    /// Writes a dialogue round by round. A new round begins with every message whose role does not come later in the
-    /// round than the previous one. Only the last round of a dialogue can be cut.
+    /// Writes a dialogue round by round. Only the last round of a dialogue can be cut.
     fn rounds(&mut self, turns: &[PlacedMessage<'a>], section: Section, example: Option<u32>) -> Flow {
-        let mut start = 0;
-        loop {
-            let mut end = start + 1;
-            while end < turns.len() && turns[end].position > turns[end - 1].position {
-                end += 1;
+        let is_open = section == Section::Round && self.mode == Mode::Generate;
+        for (round, is_last) in rounds(turns, |turn| turn.position) {
+            if self.round(round, section, example, is_open && is_last) == Flow::Cut {
+                return Flow::Cut;
             }
-            let is_last = end >= turns.len();
-            let cut = is_last && section == Section::Round && self.mode == Mode::Generate;
-            let flow = self.round(&turns[start..end.min(turns.len())], section, example, cut);
-            if is_last {
-                return flow;
-            }
-            start = end;
         }
+        Flow::Continue
     }
 
     fn round(&mut self, turns: &[PlacedMessage<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {

@@ -2,6 +2,7 @@
 
 use crate::conversation::{ContentRef, Conversation, Item, Message, Mode};
 use crate::error::Result;
+use crate::render::final_message::without_answer;
 use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
 
 /// No template: messages and strings one per line, as OpenCompass writes them without a meta template.
@@ -25,11 +26,7 @@ impl Renderer for Plain {
         match conversation {
             Conversation::Text(text) => line(Some(ContentRef::Text(text)), 0),
             Conversation::Messages(messages) => {
-                let said = match messages.split_last() {
-                    Some((last, before)) if mode == Mode::Generate && self.speaks_for_model(&last.role) => before,
-                    _ => messages,
-                };
-                for (i, message) in said.iter().enumerate() {
+                for (i, message) in without_answer(self, messages, mode).iter().enumerate() {
                     line(Some(message.content.content_ref()), i);
                 }
             }

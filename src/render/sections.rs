@@ -80,6 +80,20 @@ pub(super) fn check_closed(open: &[(Section, usize)]) -> Result<()> {
     }
 }
 
+/// The rounds of what is said in a section, and whether each is the last one; a single empty one if nothing is said.
+///
+/// A round begins with every message whose position, which is that of its role, is not after the one before.
+pub(super) fn rounds<T>(said: &[T], position: impl Fn(&T) -> usize) -> impl Iterator<Item = (&[T], bool)> {
+    let mut rest = Some(said);
+    std::iter::from_fn(move || {
+        let said = rest?;
+        let last = said.windows(2).position(|pair| position(&pair[1]) <= position(&pair[0]));
+        let (round, after) = said.split_at(last.map_or(said.len(), |last| last + 1));
+        rest = (!after.is_empty()).then_some(after);
+        Some((round, rest.is_none()))
+    })
+}
+
 fn is_round(section: Section) -> bool {
     matches!(section, Section::Round | Section::Ice)
 }
