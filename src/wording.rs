@@ -128,6 +128,16 @@ pub(crate) fn shortened(mut text: String, most: usize) -> String {
     text
 }
 
+/// A value as errors show it, which may be long.
+pub(crate) fn shown(value: &Value) -> String {
+    shortened(value.to_string(), 60)
+}
+
+/// How many more there are than those that a message names; nothing if there are none.
+pub(crate) fn and_more(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(" and {more} more") }
+}
+
 /// Whether a key is a misspelling of another. Similar keys may have their own meaning, as `infer_method` next to
 /// `infer_cfg`.
 pub(crate) fn is_misspelt(key: &str, known: &str) -> bool {

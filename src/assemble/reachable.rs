@@ -3,6 +3,7 @@
 use crate::assemble::Assembler;
 use crate::error::{Place, Result, Warning};
 use crate::tokenizer::{Neighbour, Run, Scratch, TokenId};
+use crate::wording::and_more;
 
 impl Assembler {
     /// The reserved tokens that content could produce by spelling them out, by ordinary merges.
@@ -32,10 +33,7 @@ impl Assembler {
         let refused: Vec<TokenId> = reachable.into_iter().filter(|id| self.respelled(*id).is_none()).collect();
         let (first, others) = refused.split_first()?;
         let token = self.tokenizer.id_to_token(*first).unwrap_or_default();
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let more = and_more(others.len());
         let what = format!(
             "ordinary merges produce the reserved token {token:?} (id {first}){more}, and no other tokens have the same text: content that spells it is rejected"
         );

@@ -15,6 +15,7 @@ use crate::error::{At, Fault, OfFile, Place, Result, Setting, Warning, WayOut, w
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{Tokenizer, is_model};
+use crate::wording::and_more;
 
 /// The problem with a template that only names roles, and what to do.
 pub(crate) const ROLES_ONLY: &str =
@@ -225,10 +226,7 @@ fn unknown_tokens(unknown: &BTreeSet<&str>) -> Option<Warning> {
         return None;
     }
     let listed: Vec<String> = unknown.iter().take(LISTED).map(|token| format!("{token:?}")).collect();
-    let more = match unknown.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(unknown.len().saturating_sub(LISTED));
     let (listed, they) = (listed.join(", "), if unknown.len() == 1 { "is no token" } else { "are no tokens" });
     let what = format!("the chat template has {listed}{more}, which {they} of this tokenizer but ordinary text");
     let way_out = way_out!["use the tokenizer that the template was made for"];

@@ -5,10 +5,7 @@ use serde_json::Value;
 
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Media, MediaKind, media_would_be_lost};
 use crate::error::{ErrorKind, Result, counted};
-use crate::wording::shortened;
-
-/// The most characters of a value that an error shows.
-const LONGEST: usize = 60;
+use crate::wording::shown;
 
 impl Conversation {
     /// Whether a part of this kind has a source.
@@ -59,8 +56,7 @@ pub(crate) fn give_sources_to(
     }
     for (media, source) in parts.into_iter().zip(sources) {
         media.set_source(source_of(source).ok_or_else(|| {
-            let shown = shortened(source.to_string(), LONGEST);
-            ErrorKind::Conversation(format!("{key:?} must list paths or URLs, not {shown}"))
+            ErrorKind::Conversation(format!("{key:?} must list paths or URLs, not {}", shown(source)))
         })?);
     }
     Ok(())

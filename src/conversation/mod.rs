@@ -84,7 +84,7 @@ impl Conversation {
         }
     }
 
-    /// Its messages, to change them; none if it does not consist of OpenAI-style messages.
+    /// Its messages, to be changed; no messages for a string or a prompt list.
     pub(crate) fn messages_mut(&mut self) -> &mut [ChatMessage] {
         match self {
             Self::Messages(messages) => messages,

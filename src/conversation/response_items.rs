@@ -32,12 +32,12 @@ pub(crate) fn messages_of_items(items: Vec<Value>, name: &str) -> Result<Vec<Cha
 fn read(mut message: Object) -> Result<ChatMessage> {
     // Templates write the content of every message.
     message.entry("content").or_insert_with(|| "".into());
-    serde_json::from_value(Value::Object(message)).map_err(|error| parse(plain(&error.to_string())).into())
+    serde_json::from_value(Value::Object(message)).map_err(|error| ErrorKind::Parse(plain(&error.to_string())).into())
 }
 
 /// Adds what an item says to the messages before it.
 fn add(item: Value, messages: &mut Vec<Object>) -> Result<()> {
-    let Value::Object(mut item) = item else { return Err(parse("it is not an object".into()).into()) };
+    let Value::Object(mut item) = item else { return Err(ErrorKind::Parse("it is not an object".into()).into()) };
     match item.get("type").and_then(Value::as_str) {
         None | Some("message") => add_message(item, messages),
         Some("reasoning") => add_thoughts(&mut item, messages),
@@ -62,7 +62,7 @@ fn add(item: Value, messages: &mut Vec<Object>) -> Result<()> {
             let what = format!(
                 "a prompt has no place for {other:?}; the types are message, reasoning, function_call and function_call_output"
             );
-            Err(parse(what).with_way_out("remove the item"))
+            Err(ErrorKind::Parse(what).with_way_out("remove the item"))
         }
     }
 }
@@ -97,7 +97,7 @@ fn add_thoughts(item: &mut Object, messages: &mut Vec<Object>) -> Result<()> {
 fn call(item: &mut Object) -> Result<Value> {
     let (id, name, arguments) = (take(item, "call_id"), take(item, "name"), take(item, "arguments"));
     if !name.is_string() || !arguments.is_string() {
-        return Err(parse("the \"name\" and the \"arguments\" of a call must be texts".into()).into());
+        return Err(ErrorKind::Parse("the \"name\" and the \"arguments\" of a call must be texts".into()).into());
     }
     Ok(json!({"id": id, "type": "function", "function": {"name": name, "arguments": read_arguments(arguments)?}}))
 }
@@ -148,7 +148,7 @@ fn part(mut part: Value) -> Result<Value> {
             json!({"type": "image_url", "image_url": image})
         }
         "input_image" | "input_file" => {
-            return Err(parse("a prompt has no place for a file of the server".into())
+            return Err(ErrorKind::Parse("a prompt has no place for a file of the server".into())
                 .with_way_out("give an image as \"image_url\", and the text of a file as \"input_text\""));
         }
         _ => part,
@@ -160,8 +160,4 @@ fn joined(content: Value, separator: &str) -> Value {
     let Value::Array(parts) = &content else { return content };
     let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
     texts.map(|texts| texts.join(separator)).map_or(content, Value::String)
-}
-
-fn parse(what: String) -> ErrorKind {
-    ErrorKind::Parse(what)
 }

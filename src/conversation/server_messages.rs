@@ -9,10 +9,7 @@ use crate::conversation::entry::Entry;
 use crate::conversation::json::list_of;
 use crate::conversation::{ChatMessage, Conversation, says_nothing};
 use crate::error::{At, ErrorKind, Place, Result};
-use crate::wording::{in_line_of, shortened};
-
-/// The most characters of a value that an error shows.
-const LONGEST: usize = 60;
+use crate::wording::{in_line_of, shown};
 
 /// A list of messages, of which one without content has an empty one. Source: `_parse_chat_message_content` in
 /// `vllm/renderers/chat_utils.py` of vLLM 0.32.
@@ -94,8 +91,4 @@ pub(super) fn read_arguments(arguments: Value) -> Result<Value> {
     }
     let what = format!("\"arguments\" must be an object, not {}", shown(&read));
     Err(ErrorKind::Invalid(what).with_way_out("write an object; vLLM reads anything else as {}"))
-}
-
-fn shown(value: &Value) -> String {
-    shortened(value.to_string(), LONGEST)
 }

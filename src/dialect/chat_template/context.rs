@@ -12,7 +12,7 @@ use crate::dialect::chat_template::marks::{Owner, first_mark};
 use crate::dialect::chat_template::values::{Dict, List, Marking, Values};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::tokenizer::TokenId;
-use crate::wording::shortened;
+use crate::wording::shown;
 
 /// What a template is rendered with, in addition to its own variables.
 #[derive(Clone, Copy)]
@@ -209,9 +209,6 @@ fn is_special_token(name: &str) -> Error {
         .with_way_out(way_out!["remove it, or set it for all conversations with ", Setting::TEMPLATE_KWARGS])
 }
 
-/// The most characters of a value that an error shows.
-const LONGEST: usize = 60;
-
 /// Tools and documents are lists of objects, as transformers demands.
 fn check_lists(chat: &conversation::Chat) -> Result<()> {
     for (key, value) in [("tools", &chat.tools), ("documents", &chat.documents)] {
@@ -219,7 +216,7 @@ fn check_lists(chat: &conversation::Chat) -> Result<()> {
             value.as_array().is_some_and(|items| items.iter().all(serde_json::Value::is_object))
         };
         if let Some(value) = value.as_ref().filter(|value| !value.is_null() && !is_list(value)) {
-            let what = format!("{key:?} must be a list of objects, not {}", shortened(value.to_string(), LONGEST));
+            let what = format!("{key:?} must be a list of objects, not {}", shown(value));
             return Err(ErrorKind::Conversation(what).into());
         }
     }
