@@ -1,17 +1,13 @@
-//! Everything that assembling prompts needs: a tokenizer, the reserved tokens, and buffers.
+//! Everything that assembling prompts needs: a tokenizer and the reserved tokens.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::assemble::Reserved;
-use crate::assemble::beginning::Beginning;
-use crate::assemble::longer::Longer;
-use crate::assemble::messages_before::{MessagesBefore, Rendered};
 use crate::compile::Atom;
 use crate::error::{At, Fault, OfFile, Place, Result};
 use crate::render::{Part, Segment, TemplateCut};
-use crate::tokenizer::RunCache;
-use crate::tokenizer::{AddSpecialTokens, AddedTokenMatcher, Scratch, TokenId, Tokenizer};
+use crate::tokenizer::{AddSpecialTokens, AddedTokenMatcher, TokenId, Tokenizer};
 
 /// The tokens that are written instead of a reserved one, if there are any.
 pub(crate) type Respelled = Option<Arc<[TokenId]>>;
@@ -35,79 +31,6 @@ pub(crate) struct Assembler {
     pub(crate) is_open: bool,
     /// What is still to be done about control tokens in the template's text.
     pub(crate) template_cut: TemplateCut,
-}
-
-/// What is wanted in addition to the ids.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Detail {
-    pub(crate) spans: bool,
-    /// Spans are also wanted of a prompt with more tokens than this. Of some prompts they are not known then.
-    pub(crate) spans_beyond: Option<usize>,
-    /// Whether what is left of such a prompt is built next.
-    pub(crate) will_be_shortened: bool,
-    pub(crate) offsets: bool,
-    pub(crate) text: bool,
-    /// Whether the prompt is what is left of one that is too long.
-    pub(crate) is_shortened: bool,
-}
-
-impl Detail {
-    pub(crate) const ALL: Self = Self {
-        spans: true,
-        spans_beyond: None,
-        will_be_shortened: false,
-        offsets: true,
-        text: true,
-        is_shortened: false,
-    };
-
-    /// Whether anything but ids and text is asked for.
-    pub(crate) fn needs_origins(self) -> bool {
-        self.spans || self.offsets
-    }
-}
-
-/// Buffers that make repeated assembling cheap. One per thread, for one assembler.
-pub(crate) struct AssembleScratch {
-    pub(super) text: String,
-    pub(super) tokenizer: Scratch,
-    pub(crate) cache: RunCache,
-    /// Of whole prompts, and of what is left of those that are too long: one would forget what the other began with.
-    pub(super) beginnings: [Beginning; 2],
-    /// The last prompt that was to be shortened.
-    pub(super) longer: Longer,
-    /// How many prompts one after the other were longer than those of which spans are not wanted.
-    pub(super) longer_count: u32,
-    /// How many tokens and spans the previous prompt had, as a guess for the next one's.
-    pub(super) capacity: usize,
-    pub(super) spans_capacity: usize,
-}
-
-impl AssembleScratch {
-    /// The messages that the last such prompt began with.
-    pub(crate) fn messages_before(&self, detail: Detail) -> &MessagesBefore {
-        self.beginnings[usize::from(detail.is_shortened)].messages()
-    }
-
-    /// Takes those of the prompt that was just assembled.
-    pub(crate) fn set_messages(&mut self, detail: Detail, rendered: &Rendered<'_>) {
-        self.beginnings[usize::from(detail.is_shortened)].set_messages(rendered);
-    }
-}
-
-impl Default for AssembleScratch {
-    fn default() -> Self {
-        Self {
-            text: String::new(),
-            tokenizer: Scratch::default(),
-            cache: RunCache::new(),
-            beginnings: Default::default(),
-            longer: Longer::default(),
-            longer_count: 0,
-            capacity: 0,
-            spans_capacity: 0,
-        }
-    }
 }
 
 impl Assembler {

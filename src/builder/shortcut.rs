@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use aho_corasick::AhoCorasick;
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::plain_chat::{MOST_MESSAGES, Shape, has_plain_ends, plain_chat};
-use crate::builder::{BuilderOptions, Faster, PromptBuilder, Session, Shortcut, ShortcutSource};
+use crate::builder::{BuilderOptions, PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ChatTemplate, Day};
 use crate::error::{ErrorKind, Result};
@@ -19,6 +19,34 @@ use crate::tokenizer::Tokenizer;
 const COMPARED: u64 = 256;
 /// Chats of at most so many turns tell whether a shortcut is any good.
 const SHORT: usize = 3;
+
+/// Where a shortcut may be, and what it is made of.
+#[derive(Default)]
+pub(super) struct Shortcut {
+    source: Option<Box<ShortcutSource>>,
+    faster: OnceLock<Faster>,
+    built: AtomicU64,
+    /// Whether it gave other ids after all, and is not used any more.
+    is_wrong: AtomicBool,
+}
+
+/// A builder for plain chats, and what is known of it.
+struct Faster {
+    builder: PromptBuilder,
+    /// What the template looks for in content, and then may do anything.
+    sought: AhoCorasick,
+    /// The only day on which it is right, if the template tells the day.
+    day: Option<Day>,
+    /// Whether it gives the ids of the template for chats of so many turns, without a system message and with one.
+    is_right_for: Box<[[OnceLock<bool>; MOST_MESSAGES]; 2]>,
+}
+
+/// What a shortcut is made of.
+pub(crate) struct ShortcutSource {
+    pub(crate) template: ChatTemplate,
+    /// For the builder of the shortcut.
+    pub(crate) options: BuilderOptions,
+}
 
 impl Shortcut {
     /// For a builder that may have one.

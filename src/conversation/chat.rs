@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::conversation::ChatMessage;
-use crate::error::{ErrorKind, Result, Setting, WayOut, way_out};
 
 /// Messages with what else a chat template reads. Other templates have no place for it.
 ///
@@ -55,59 +54,4 @@ impl Chat {
         self.chat_template_kwargs.entry(ENABLE_THINKING).or_insert_with(|| (effort != "none").into());
         self.chat_template_kwargs.insert(REASONING_EFFORT.to_owned(), effort.into());
     }
-}
-
-/// Rejects a variable of a chat template whose value something else decides.
-///
-/// # Errors
-/// [`ErrorKind::WouldBeLost`] names it, and what decides.
-pub(crate) fn check_variables(variables: &Map<String, Value>) -> Result<()> {
-    let (key, way_out): (_, WayOut) = if variables.contains_key("messages") {
-        ("messages", "remove it: the conversation has them".into())
-    } else if variables.contains_key("tools") {
-        ("tools", "put it beside the messages: {\"messages\": [ … ], \"tools\": [ … ]}".into())
-    } else if variables.contains_key("documents") {
-        ("documents", "put it beside the messages: {\"messages\": [ … ], \"documents\": [ … ]}".into())
-    } else if variables.contains_key(ADD_GENERATION_PROMPT) {
-        (ADD_GENERATION_PROMPT, way_out_of_generating())
-    } else if variables.contains_key(CONTINUE_FINAL_MESSAGE) {
-        (CONTINUE_FINAL_MESSAGE, way_out_of_continuing())
-    } else {
-        return Ok(());
-    };
-    Err(ErrorKind::WouldBeLost { key, why: "it is not set by a variable" }.with_way_out(way_out))
-}
-
-/// Rejects how a record's prompt ends if that is not how all prompts end: the keys of a server's request.
-///
-/// `raw` gives a key's value as JSON.
-///
-/// # Errors
-/// [`ErrorKind::WouldBeLost`] names the key, and the option.
-pub(crate) fn check_end<'a>(raw: impl Fn(&str) -> Option<&'a str>) -> Result<()> {
-    let why = "how prompts end is an option, for all of them";
-    if raw(ADD_GENERATION_PROMPT) == Some("false") {
-        return Err(ErrorKind::WouldBeLost { key: ADD_GENERATION_PROMPT, why }.with_way_out(way_out_of_generating()));
-    }
-    if raw(CONTINUE_FINAL_MESSAGE) == Some("true") {
-        return Err(ErrorKind::WouldBeLost { key: CONTINUE_FINAL_MESSAGE, why }.with_way_out(way_out_of_continuing()));
-    }
-    Ok(())
-}
-
-const ADD_GENERATION_PROMPT: &str = "add_generation_prompt";
-const CONTINUE_FINAL_MESSAGE: &str = "continue_final_message";
-
-fn way_out_of_generating() -> WayOut {
-    way_out![
-        "remove it; ",
-        Setting::MODE.set_to("ppl"),
-        " builds texts without a generation prompt, ",
-        Setting::CONTINUE_FINAL_MESSAGE,
-        " lets the model continue the last message"
-    ]
-}
-
-fn way_out_of_continuing() -> WayOut {
-    way_out!["remove it, and use the option ", Setting::CONTINUE_FINAL_MESSAGE]
 }

@@ -17,6 +17,7 @@ mod media_beside;
 mod mode;
 mod others;
 mod prompt_list;
+mod request_keys;
 mod response_items;
 mod roles;
 mod said_beside;
@@ -26,7 +27,7 @@ mod white_space;
 
 use crate::error::{ErrorKind, Result};
 pub use chat::Chat;
-pub(crate) use chat::{ENABLE_THINKING, REASONING_EFFORT, check_end, check_variables};
+pub(crate) use chat::{ENABLE_THINKING, REASONING_EFFORT};
 pub use chat_message::ChatMessage;
 pub use content::{Content, ContentPart, TextPart};
 pub(crate) use content::{ContentRef, map_texts};
@@ -39,6 +40,7 @@ pub(crate) use media_beside::{
 pub use mode::Mode;
 pub(crate) use others::{media_would_be_lost, tools_would_be_lost};
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
+pub(crate) use request_keys::{check_end, check_variables};
 pub(crate) use response_items::messages_of_items;
 pub(crate) use roles::{is_openai_role, openai_role, opencompass_role};
 pub(crate) use said_beside::{SAID_BESIDE, says_nothing};

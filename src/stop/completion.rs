@@ -2,8 +2,21 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::stop::{FinishReason, StopCriteria, StopSource};
+use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::TokenId;
+
+/// Why output ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model gave this stop id.
+    StopToken(TokenId),
+    /// The text contains this stop string, by its index in [`StopCriteria::strings`].
+    StopString(usize),
+    /// Nothing stopped it.
+    Length,
+}
 
 /// A model's output, trimmed. Its JSON has the keys that `metatok trim` and `metatok run` write.
 ///

@@ -11,20 +11,8 @@ use aho_corasick::automaton::StateID;
 use crate::error::{ErrorKind, Result};
 use crate::stop::StopCriteria;
 use crate::stop::automaton::Automaton;
+use crate::stop::completion::FinishReason;
 use crate::tokenizer::TokenId;
-
-/// Why output ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FinishReason {
-    /// The model gave this stop id.
-    StopToken(TokenId),
-    /// The text contains this stop string, by its index in [`StopCriteria::strings`].
-    StopString(usize),
-    /// Nothing stopped it.
-    Length,
-}
 
 /// Stop ids and stop strings, prepared for searching. Cloning it is cheap.
 ///

@@ -23,10 +23,10 @@ use foldhash::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::tokenizer::{TokenId, Tokenizer};
-pub use completion::{Completion, Stop};
+pub use completion::{Completion, FinishReason, Stop};
 pub use echo::without_echo;
 pub(crate) use first_stop::before_first;
-pub use matcher::{FinishReason, StopMatcher, StopStream};
+pub use matcher::{StopMatcher, StopStream};
 pub use token_stream::TokenStream;
 pub use trim::{CompletionEnd, Trimmer};
 

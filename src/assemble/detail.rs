@@ -1,0 +1,31 @@
+//! What is wanted of a prompt in addition to its ids.
+
+/// What is wanted in addition to the ids.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Detail {
+    pub(crate) spans: bool,
+    /// Spans are also wanted of a prompt with more tokens than this. Of some prompts they are not known then.
+    pub(crate) spans_beyond: Option<usize>,
+    /// Whether what is left of such a prompt is built next.
+    pub(crate) will_be_shortened: bool,
+    pub(crate) offsets: bool,
+    pub(crate) text: bool,
+    /// Whether the prompt is what is left of one that is too long.
+    pub(crate) is_shortened: bool,
+}
+
+impl Detail {
+    pub(crate) const ALL: Self = Self {
+        spans: true,
+        spans_beyond: None,
+        will_be_shortened: false,
+        offsets: true,
+        text: true,
+        is_shortened: false,
+    };
+
+    /// Whether anything but ids and text is asked for.
+    pub(crate) fn needs_origins(self) -> bool {
+        self.spans || self.offsets
+    }
+}
