@@ -59,8 +59,8 @@ impl Assembler {
             scratch.longer_count = if is_longer { scratch.longer_count.saturating_add(1) } else { 0 };
             if is_longer && detail.will_be_shortened {
                 match &assembly.run_ends {
-                    Some(run_ends) => scratch.longer.set(start, cut, &assembly.ids, run_ends),
-                    None => scratch.longer.clear(),
+                    Some(run_ends) => scratch.last_too_long.set(start, cut, &assembly.ids, run_ends),
+                    None => scratch.last_too_long.clear(),
                 }
             }
             if is_longer && !has_spans {
@@ -90,7 +90,7 @@ impl Assembler {
 }
 
 pub(super) struct Assembly<'p> {
-    pub(super) this: &'p Assembler,
+    pub(super) assembler: &'p Assembler,
     pub(super) ids: Vec<TokenId>,
     pub(super) spans: Option<Vec<Span>>,
     /// How many tokens there were after each run, if it is to be known later where they come from.
@@ -134,7 +134,7 @@ pub(super) struct Offsets {
 impl<'p> Assembly<'p> {
     /// One of so many segments, which takes the memory of `prompt`.
     fn new(
-        this: &'p Assembler,
+        assembler: &'p Assembler,
         start: Start,
         segments: usize,
         detail: Detail,
@@ -148,7 +148,7 @@ impl<'p> Assembly<'p> {
         ids.clear();
         ids.reserve(scratch.capacity);
         Self {
-            this,
+            assembler,
             ids,
             spans: has_spans.then(|| emptied(prompt.spans.take(), scratch.spans_capacity)),
             run_ends: has_run_ends.then(|| Vec::with_capacity(start.runs + segments)),
@@ -169,7 +169,7 @@ impl<'p> Assembly<'p> {
             AsBefore::Unknown => (false, 0),
             AsBefore::Segments(common) => (true, common),
         };
-        let vocab_size = self.this.tokenizer.vocab_size();
+        let vocab_size = self.assembler.tokenizer.vocab_size();
         if self.is_shortened {
             let is_token = |segment: &&Segment<'_>| matches!(segment.atom, Atom::Token(_));
             self.runs_behind = segments[start..].iter().filter(is_token).count();
@@ -177,10 +177,10 @@ impl<'p> Assembly<'p> {
         for (i, segment) in segments.iter().enumerate().skip(start) {
             if let Atom::Token(id) = segment.atom {
                 if id as usize >= vocab_size {
-                    self.this.check_id(id, segment.part)?;
+                    self.assembler.check_id(id, segment.part)?;
                 }
                 is_known &= self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
-                let length = if self.offsets.is_some() { self.this.length_in_text(id) } else { 0 };
+                let length = if self.offsets.is_some() { self.assembler.length_in_text(id) } else { 0 };
                 self.token(id, segment, length);
                 if is_known {
                     let offsets = self.offsets.as_ref().map(|offsets| &*offsets.of_tokens);
@@ -196,7 +196,7 @@ impl<'p> Assembly<'p> {
 
     /// Writes the ids that these segments, and those before them, have in common with the prompt before.
     fn begin_as_before(&mut self, start: Start, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> AsBefore {
-        if self.this.own_tokens_merge {
+        if self.assembler.own_tokens_merge {
             return if start == Start::default() { AsBefore::Unknown } else { AsBefore::Unfit };
         }
         let wanted = Wanted { spans: self.spans.is_some(), offsets: self.offsets.is_some() };
@@ -234,7 +234,7 @@ impl<'p> Assembly<'p> {
     /// Encodes the texts between two tokens, or between a token and an end of the prompt, and returns whether they were
     /// found again.
     fn run(&mut self, pieces: &[Segment<'_>], after: Neighbour, scratch: &mut AssembleScratch) -> Result<bool> {
-        let is_found = self.own_run(pieces, None, after, scratch)?;
+        let is_found = self.encode_run(pieces, None, after, scratch)?;
         self.runs_behind = self.runs_behind.saturating_sub(1);
         if let Some(ends) = &mut self.run_ends {
             ends.push(self.ids.len());
@@ -243,22 +243,22 @@ impl<'p> Assembly<'p> {
     }
 
     /// The same if it is known which reserved tokens are the template's own.
-    fn own_run(
+    fn encode_run(
         &mut self,
         pieces: &[Segment<'_>],
         own: Option<&OwnTokens>,
         after: Neighbour,
         scratch: &mut AssembleScratch,
     ) -> Result<bool> {
-        let this = self.this;
-        let tokenizer = &*this.tokenizer;
-        let AssembleScratch { text, tokenizer: buffers, cache, longer, .. } = scratch;
+        let assembler = self.assembler;
+        let tokenizer = &*assembler.tokenizer;
+        let AssembleScratch { text, tokenizer: buffers, cache, last_too_long, .. } = scratch;
         if pieces.is_empty() && !tokenizer.neighbours_matter() {
             return Ok(true);
         }
         let run = Run { text: joined(pieces, text), before: self.before, after };
         let first = self.ids.len();
-        let known = if self.is_shortened { longer.get(self.runs_behind, run) } else { None };
+        let known = if self.is_shortened { last_too_long.get(self.runs_behind, run) } else { None };
         let encoded = match known {
             Some(ids) => {
                 self.ids.extend_from_slice(ids);
@@ -266,10 +266,10 @@ impl<'p> Assembly<'p> {
             }
             None => self.encode(run, buffers, cache)?,
         };
-        let found = if own.is_none() { this.own_tokens(run, pieces)? } else { None };
+        let found = if own.is_none() { assembler.own_tokens(run, pieces)? } else { None };
         let own = own.or(found.as_ref());
         if let Some(own) = own.filter(|own| !own.is_empty())
-            && this.is_merged_away(own, run, &self.ids[first..])?
+            && assembler.is_merged_away(own, run, &self.ids[first..])?
         {
             self.ids.truncate(first);
             self.run_cut(pieces, own, after, scratch)?;
@@ -304,29 +304,29 @@ impl<'p> Assembly<'p> {
         let mut start = 0;
         for (i, segment) in segments.iter().enumerate() {
             if let Atom::Token(id) = segment.atom {
-                self.own_run(&segments[start..i], Some(&none_left), Neighbour::Token(id), scratch)?;
+                self.encode_run(&segments[start..i], Some(&none_left), Neighbour::Token(id), scratch)?;
                 self.token(id, segment, lengths.next().unwrap_or_default());
                 start = i + 1;
             }
         }
-        self.own_run(&segments[start..], Some(&none_left), after, scratch)?;
+        self.encode_run(&segments[start..], Some(&none_left), after, scratch)?;
         Ok(())
     }
 
     /// Appends the ids of a run.
     fn encode(&mut self, run: Run<'_>, buffers: &mut Scratch, cache: &mut RunCache) -> Result<Encoded> {
-        let this = self.this;
+        let assembler = self.assembler;
         let (first, opens_prompt) = (self.ids.len(), run.before == Neighbour::Edge);
-        let missed = match cacheable(&this.tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
+        let missed = match cacheable(&assembler.tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
             Some((_, Ok(ids))) => {
                 self.ids.extend_from_slice(ids);
                 return Ok(Encoded::Found);
             }
             missed => missed,
         };
-        this.tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
+        assembler.tokenizer.encode_run(assembler.finder(), run, buffers, &mut self.ids)?;
         // A run that produces reserved tokens is not cached: next time the same text may have another origin.
-        let is_clean = this.unreserved.is_none() || !this.reserved_entries.any(&self.ids[first..]);
+        let is_clean = assembler.unreserved.is_none() || !assembler.reserved_entries.any(&self.ids[first..]);
         if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
             cache.put(place, key, opens_prompt, &self.ids[first..]);
         }

@@ -77,7 +77,7 @@ impl Assembly<'_> {
 
     /// How the tokens of a run are its text.
     fn spelled(&self, run: Run<'_>, tokens: &Range<usize>, cache: &mut RunCache) -> Spelled {
-        let tokenizer = &self.this.tokenizer;
+        let tokenizer = &self.assembler.tokenizer;
         match cacheable(tokenizer, run) {
             Some(text) if !text.is_empty() && tokenizer.keeps_bytes(text) => {
                 debug_assert_eq!(tokenizer.spelled(text, &self.ids[tokens.clone()]), Spelled::Exactly, "{text:?}");
@@ -94,7 +94,7 @@ impl Assembly<'_> {
     /// Records how many tokens each piece has, and the bytes of each token.
     fn locate_spelled(&mut self, run: Run<'_>, pieces: &[Segment<'_>], tokens: Range<usize>, spelled: Spelled) {
         if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
-            self.this.tokenizer.spelled_offsets(run, spelled, &self.ids[tokens.clone()], *text, of_tokens);
+            self.assembler.tokenizer.spelled_offsets(run, spelled, &self.ids[tokens.clone()], *text, of_tokens);
         }
         let mut end = 0;
         let ends = texts(pieces).map(|(text, _)| {
@@ -102,7 +102,7 @@ impl Assembly<'_> {
             end
         });
         let mut ends: Vec<usize> = ends.collect();
-        self.this.tokenizer.tokens_until(run, spelled, &self.ids[tokens.clone()], &mut ends);
+        self.assembler.tokenizer.tokens_until(run, spelled, &self.ids[tokens.clone()], &mut ends);
         // What comes after the last byte is the last piece's.
         if let Some(last) = ends.last_mut() {
             *last = tokens.len();
@@ -122,10 +122,10 @@ impl Assembly<'_> {
         tokens: Range<usize>,
         known: Option<Vec<Range<usize>>>,
     ) -> Result<()> {
-        let this = self.this;
+        let assembler = self.assembler;
         let offsets = match known {
             Some(offsets) => offsets,
-            None => this.tokenizer.offsets(this.finder(), run, &self.ids[tokens.clone()])?,
+            None => assembler.tokenizer.offsets(assembler.finder(), run, &self.ids[tokens.clone()])?,
         };
         let owners = Owners::new(pieces);
         if let Some(Offsets { of_tokens, text }) = &mut self.offsets {

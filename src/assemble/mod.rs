@@ -10,7 +10,7 @@ mod content_trust;
 mod continuation;
 mod detail;
 mod locating;
-mod longer;
+mod last_too_long;
 mod messages_before;
 mod own_tokens;
 mod owners;

@@ -44,23 +44,23 @@ impl Assembly<'_> {
         own: Option<&OwnTokens>,
         first: usize,
     ) -> Result<Vec<Range<usize>>> {
-        let this = self.this;
-        let found = this.tokenizer.offsets(this.finder(), run, &self.ids[first..])?;
+        let assembler = self.assembler;
+        let found = assembler.tokenizer.offsets(assembler.finder(), run, &self.ids[first..])?;
         let owners = Owners::new(pieces);
         let (mut ids, mut offsets) = (Vec::with_capacity(found.len() + 4), Vec::with_capacity(found.len() + 4));
         for (&id, bytes) in self.ids[first..].iter().zip(found) {
             let is_own = || own.map_or_else(|| !owners.have_content(&bytes), |own| own.contains(id, &bytes));
-            if !this.reserved.contains(id) || is_own() {
+            if !assembler.reserved.contains(id) || is_own() {
                 ids.push(id);
                 offsets.push(bytes);
                 continue;
             }
-            let Some(others) = this.respelled(id) else {
-                let token = this.tokenizer.id_to_token(id).unwrap_or_default();
-                let (excerpt, is_listed) = (excerpt(run.text, &bytes), this.listed.contains(&id));
+            let Some(others) = assembler.respelled(id) else {
+                let token = assembler.tokenizer.id_to_token(id).unwrap_or_default();
+                let (excerpt, is_listed) = (excerpt(run.text, &bytes), assembler.listed.contains(&id));
                 return Err(ErrorKind::ReservedInContent { id, token, excerpt, is_listed }.into());
             };
-            offsets.extend(this.bytes_of(&others, &bytes));
+            offsets.extend(assembler.bytes_of(&others, &bytes));
             ids.extend_from_slice(&others);
         }
         self.ids.truncate(first);

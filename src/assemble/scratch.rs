@@ -2,7 +2,7 @@
 
 use crate::assemble::beginning::Beginning;
 use crate::assemble::detail::Detail;
-use crate::assemble::longer::Longer;
+use crate::assemble::last_too_long::LastTooLong;
 use crate::assemble::messages_before::{MessagesBefore, Rendered};
 use crate::tokenizer::{RunCache, Scratch};
 
@@ -14,7 +14,7 @@ pub(crate) struct AssembleScratch {
     /// Of whole prompts, and of what is left of those that are too long: one would forget what the other began with.
     pub(super) beginnings: [Beginning; 2],
     /// The last prompt that was to be shortened.
-    pub(super) longer: Longer,
+    pub(super) last_too_long: LastTooLong,
     /// How many prompts one after the other were longer than those of which spans are not wanted.
     pub(super) longer_count: u32,
     /// How many tokens and spans the previous prompt had, as a guess for the next one's.
@@ -41,7 +41,7 @@ impl Default for AssembleScratch {
             tokenizer: Scratch::default(),
             cache: RunCache::new(),
             beginnings: Default::default(),
-            longer: Longer::default(),
+            last_too_long: LastTooLong::default(),
             longer_count: 0,
             capacity: 0,
             spans_capacity: 0,

@@ -10,22 +10,22 @@ use crate::tokenizer::AddSpecialTokens;
 impl Assembly<'_> {
     /// How many tokens there are with what the tokenizer itself may put around them.
     pub(super) fn tokens_at_most(&self) -> usize {
-        let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
+        let (prefix, suffix) = self.assembler.tokenizer.special_tokens_around();
         self.ids.len() + prefix.len() + suffix.len()
     }
 
     /// Adds what the tokenizer itself puts around a prompt.
     pub(super) fn finish(mut self) -> TokenizedPrompt {
-        let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
+        let (prefix, suffix) = self.assembler.tokenizer.special_tokens_around();
         let (mut omitted, mut omitted_end) = (Vec::new(), Vec::new());
-        let (before, after) = match self.this.special_tokens {
+        let (before, after) = match self.assembler.special_tokens {
             AddSpecialTokens::Never => (0..0, 0..0),
             AddSpecialTokens::Always => (0..prefix.len(), 0..suffix.len()),
             AddSpecialTokens::Auto => {
                 let begun =
                     (0..prefix.len()).find(|&from| self.ids.starts_with(&prefix[from..])).unwrap_or(prefix.len());
                 omitted.extend_from_slice(&prefix[begun..]);
-                if self.this.is_open {
+                if self.assembler.is_open {
                     omitted_end.extend_from_slice(suffix);
                     (0..begun, 0..0)
                 } else {

@@ -42,7 +42,7 @@ impl PromptBuilder {
     pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
         if let Some(template) = &model.conversation_template {
             let renderer = ConversationRenderer::new(template, &tokenizer).at(Place::file(&model.name))?;
-            return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
+            return Self::from_parts(Box::new(renderer), model, tokenizer, options, Vec::new());
         }
         if let Some(template) = &model.chat_template {
             // A bare Jinja template uses the special tokens of this tokenizer.
@@ -57,7 +57,7 @@ impl PromptBuilder {
             };
             let unread = template.unread_variables().map(unread_variable);
             let warnings = unread.chain(unknown_tokens(&template.unknown_tokens(&tokenizer)?)).collect();
-            return Self::with_warnings(Box::new(renderer), model, tokenizer, options, warnings);
+            return Self::from_parts(Box::new(renderer), model, tokenizer, options, warnings);
         }
         model.check_gives_ids()?;
         let mut warnings = Vec::new();
@@ -78,7 +78,7 @@ impl PromptBuilder {
             let warning = Warning::new("roles-only", ROLES_ONLY).with_way_out(name_a_template());
             warnings.push(warning.at("meta_template").at(Place::file(&model.name)));
         }
-        Self::with_warnings(renderer, model, tokenizer, options, warnings)
+        Self::from_parts(renderer, model, tokenizer, options, warnings)
     }
 
     /// Like [`Self::new`], with your own format instead of the model's template.
@@ -121,10 +121,10 @@ impl PromptBuilder {
         tokenizer: Arc<Tokenizer>,
         options: &BuilderOptions,
     ) -> Result<Self> {
-        Self::with_warnings(renderer, model, tokenizer, options, Vec::new())
+        Self::from_parts(renderer, model, tokenizer, options, Vec::new())
     }
 
-    fn with_warnings(
+    fn from_parts(
         renderer: Box<dyn Renderer>,
         model: &Model,
         tokenizer: Arc<Tokenizer>,

@@ -130,8 +130,8 @@ impl Session {
     /// ```
     pub fn runs(&self) -> RunCounts {
         let now = self.buffers.as_ref().map_or(self.counted, |buffers| buffers.assemble.cache.counts());
-        let faster = self.shortcut.as_ref().map(|session| session.runs()).unwrap_or_default();
-        RunCounts::since(self.counted, now, faster)
+        let of_shortcut = self.shortcut.as_ref().map(|session| session.runs()).unwrap_or_default();
+        RunCounts::since(self.counted, now, of_shortcut)
     }
 
     /// Builds one prompt with this detail, whatever the builder's options are.

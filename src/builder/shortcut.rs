@@ -24,14 +24,14 @@ const SHORT: usize = 3;
 #[derive(Default)]
 pub(super) struct Shortcut {
     source: Option<Box<ShortcutSource>>,
-    faster: OnceLock<Faster>,
+    ready: OnceLock<ReadyShortcut>,
     built: AtomicU64,
     /// Whether it gave other ids after all, and is not used any more.
     is_wrong: AtomicBool,
 }
 
 /// A builder for plain chats, and what is known of it.
-struct Faster {
+struct ReadyShortcut {
     builder: PromptBuilder,
     /// What the template looks for in content, and then may do anything.
     sought: AhoCorasick,
@@ -77,7 +77,7 @@ impl Shortcut {
     }
 }
 
-impl Faster {
+impl ReadyShortcut {
     fn new(builder: PromptBuilder, sought: AhoCorasick, day: Option<Day>) -> Self {
         Self {
             builder,
@@ -101,18 +101,18 @@ impl Faster {
 impl PromptBuilder {
     /// What a shortcut could be made of; none if there can be none, or if there is one.
     pub(crate) fn shortcut_source(&self) -> Option<&ShortcutSource> {
-        self.shared.shortcut.source.as_deref().filter(|_| self.faster().is_none())
+        self.shared.shortcut.source.as_deref().filter(|_| self.ready_shortcut().is_none())
     }
 
-    fn faster(&self) -> Option<&Faster> {
-        self.shared.shortcut.faster.get()
+    fn ready_shortcut(&self) -> Option<&ReadyShortcut> {
+        self.shared.shortcut.ready.get()
     }
 
     /// Builds plain chats with this builder from now on, or as long as it is this day, unless it has a shortcut or this one is
     /// wrong for short chats. Returns whether it does.
     pub(crate) fn set_shortcut(&self, builder: PromptBuilder, sought: AhoCorasick, day: Option<Day>) -> bool {
         let shortcut = &self.shared.shortcut;
-        if shortcut.faster.set(Faster::new(builder, sought, day)).is_err() {
+        if shortcut.ready.set(ReadyShortcut::new(builder, sought, day)).is_err() {
             return false;
         }
         let mut session = self.session();
@@ -131,14 +131,14 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<bool> {
-        let Some(faster) = self.builder.faster() else { return Ok(false) };
+        let Some(ready) = self.builder.ready_shortcut() else { return Ok(false) };
         let is_wrong = self.builder.shared.shortcut.is_wrong.load(Ordering::Relaxed);
         if is_wrong || detail.needs_origins() || self.builder.continue_final_message {
             return Ok(false);
         }
-        let is_plain = |text: &str| has_plain_ends(text) && !faster.sought.is_match(text);
+        let is_plain = |text: &str| has_plain_ends(text) && !ready.sought.is_match(text);
         let Some(shape) = plain_chat(conversation, self.builder.mode(), is_plain) else { return Ok(false) };
-        if faster.is_of_another_day() || !self.has_shortcut_for(shape) {
+        if ready.is_of_another_day() || !self.has_shortcut_for(shape) {
             return Ok(false);
         }
         let is_compared = self.builder.shared.shortcut.is_compared();
@@ -151,7 +151,7 @@ impl Session {
             let differs = match self.build_rendered(conversation, detail, &mut rendered) {
                 Ok(()) if rendered.input_ids == prompt.input_ids => return Ok(true),
                 // The day has just ended.
-                _ if self.builder.faster().is_some_and(Faster::is_of_another_day) => {
+                _ if self.builder.ready_shortcut().is_some_and(ReadyShortcut::is_of_another_day) => {
                     return Ok(false);
                 }
                 Ok(()) => "gives other ids for this conversation".to_owned(),
@@ -165,7 +165,7 @@ impl Session {
     }
 
     fn shortcut(&mut self) -> Option<&mut Session> {
-        let Faster { builder, .. } = self.builder.faster()?;
+        let ReadyShortcut { builder, .. } = self.builder.ready_shortcut()?;
         Some(self.shortcut.get_or_insert_with(|| Box::new(builder.session())))
     }
 
@@ -173,12 +173,12 @@ impl Session {
     /// built: long ones take time, and most people have short ones.
     fn has_shortcut_for(&mut self, shape: Shape) -> bool {
         // Nobody waits for another thread, which may be gone after a fork.
-        if let Some(is_right) = self.builder.faster().and_then(|faster| faster.known_for(shape).get()) {
+        if let Some(is_right) = self.builder.ready_shortcut().and_then(|ready| ready.known_for(shape).get()) {
             return *is_right;
         }
         let is_right = self.compare_shortcut_for(shape);
-        if let Some(faster) = self.builder.faster() {
-            let _ = faster.known_for(shape).set(is_right);
+        if let Some(ready) = self.builder.ready_shortcut() {
+            let _ = ready.known_for(shape).set(is_right);
         }
         is_right
     }
@@ -187,7 +187,7 @@ impl Session {
     /// each strip is told by contents with no white space at their ends, with blanks, and with line ends.
     fn compare_shortcut_for(&mut self, shape: Shape) -> bool {
         let builder = self.builder.clone();
-        let Some(Faster { sought, .. }) = builder.faster() else { return false };
+        let Some(ReadyShortcut { sought, .. }) = builder.ready_shortcut() else { return false };
         let mut is_right_with = |(around, word): (&str, &str)| {
             let content = |at: usize| format!("{around}{word}{at}{word}{around}");
             let chat = shape.chat(content);
@@ -215,7 +215,7 @@ impl Session {
 
 impl fmt::Debug for Shortcut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shortcut").field("is_set", &self.faster.get().is_some()).finish_non_exhaustive()
+        f.debug_struct("Shortcut").field("is_set", &self.ready.get().is_some()).finish_non_exhaustive()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::conversation::{ChatMessage, Content, Conversation, Item, Mode, openco
 use crate::error::{ErrorKind, Result};
 use crate::render::api_prompt::{ApiPrompt, ApiTurn};
 use crate::render::api_roles::{ApiRoles, turn_of};
-use crate::render::api_turns::{Turned, named_by};
+use crate::render::api_turns::{Turned, api_name};
 use crate::render::each_message::empty_chat;
 use crate::template::{MetaTemplate, RoleTemplate, RoundItem};
 
@@ -165,7 +165,7 @@ impl ApiTemplate {
             let own = opencompass_role(&message.role);
             let named = |name: &str| known.iter().find(|role| role.role == name);
             let name = match named(own).or_else(|| named(&message.role)) {
-                Some(role) => named_by(role)?,
+                Some(role) => api_name(role)?,
                 None => message.role.as_str(),
             };
             Ok(ApiTurn { role: name.to_owned(), prompt: message.content.clone() })

@@ -48,7 +48,7 @@ impl ApiPrompt {
     /// # Errors
     /// [`ErrorKind::UnknownRole`] for a role that is not HUMAN, BOT or SYSTEM.
     pub fn messages(&self, merge: bool, keep_empty: bool) -> Result<Vec<ChatMessage>> {
-        self.named(
+        self.to_messages(
             merge,
             |_| keep_empty,
             |role| {
@@ -70,11 +70,11 @@ impl ApiPrompt {
     /// the number of an empty turn.
     pub(super) fn own_messages(&self, merge: bool, keep_empty: impl Fn(usize) -> bool) -> Vec<ChatMessage> {
         let named = |role| openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role });
-        self.named(merge, keep_empty, |role| Ok::<_, std::convert::Infallible>(named(role)))
+        self.to_messages(merge, keep_empty, |role| Ok::<_, std::convert::Infallible>(named(role)))
             .unwrap_or_else(|never| match never {})
     }
 
-    fn named<'a, E>(
+    fn to_messages<'a, E>(
         &'a self,
         merge: bool,
         keep_empty: impl Fn(usize) -> bool,

@@ -92,7 +92,7 @@ impl ApiRoles {
                     said.clear();
                 }
                 (Item::Message(message), Some(Section::Begin | Section::End)) => {
-                    let role = self.alone(message).at(place)?;
+                    let role = self.outside_rounds(message).at(place)?;
                     if mode == Mode::Generate && generates(role, Some(message)) {
                         let what =
                             format!("role {:?} is the model's own, which cannot speak outside rounds", role.role);
@@ -128,7 +128,7 @@ impl ApiRoles {
             .find_map(|(i, item)| Some((i, item.role()?)).filter(|(_, role)| role.role == name))
     }
 
-    fn alone(&self, message: &Message) -> Result<&RoleTemplate> {
+    fn outside_rounds(&self, message: &Message) -> Result<&RoleTemplate> {
         let fallback = || message.fallback_role.as_deref().and_then(|role| self.named(role));
         self.named(&message.role).or_else(fallback).ok_or_else(|| self.unknown(message))
     }
@@ -137,7 +137,7 @@ impl ApiRoles {
     fn in_round<'a>(&'a self, message: &'a Message) -> Result<Said<'a>> {
         let fallback = || message.fallback_role.as_deref().and_then(|role| self.placed(role));
         let (position, role) =
-            self.placed(&message.role).or_else(fallback).ok_or_else(|| self.outside_round(message))?;
+            self.placed(&message.role).or_else(fallback).ok_or_else(|| self.not_in_round(message))?;
         Ok(Said { role, position, message })
     }
 
@@ -152,9 +152,9 @@ impl ApiRoles {
     }
 
     /// The error for a message that no role of the round speaks.
-    fn outside_round(&self, message: &Message) -> Error {
+    fn not_in_round(&self, message: &Message) -> Error {
         // A role that could not speak anywhere.
-        if self.alone(message).is_err() {
+        if self.outside_rounds(message).is_err() {
             return self.unknown(message);
         }
         let round = self.round.iter().filter_map(RoundItem::role);

@@ -37,7 +37,7 @@ impl Turns {
     }
 
     pub(super) fn speak(&mut self, role: &RoleTemplate, message: Option<&Message>) -> Result<()> {
-        let api_role = named_by(role)?;
+        let api_role = api_name(role)?;
         let own = |text: Option<&String>, affix: &Affix| text.map_or_else(|| plain(affix), |text| Ok(text.clone()));
         let has_default = role.prompt.is_some();
         let default = ContentRef::Text(role.prompt_text());
@@ -83,7 +83,7 @@ impl Turns {
 }
 
 /// The API's name for a role.
-pub(super) fn named_by(role: &RoleTemplate) -> Result<&str> {
+pub(super) fn api_name(role: &RoleTemplate) -> Result<&str> {
     role.api_role.as_deref().ok_or_else(|| {
         ErrorKind::Template(format!("role {:?} has no api_role; set it to HUMAN, BOT or SYSTEM", role.role)).into()
     })

@@ -30,7 +30,7 @@ impl ByMessage for MetaRenderer {
     ) -> Result<()> {
         let mut writer = self.writer(mode, segments);
         writer.messages(messages, before, ends)?;
-        writer.nobody_waits(Some(messages))
+        writer.check_none_waiting(Some(messages))
     }
 }
 
@@ -106,7 +106,7 @@ impl<'a> Writer<'a, '_> {
             round.at = 0;
         }
         if is_past || !round.has_begun {
-            self.between();
+            self.write_between();
         }
         round.has_begun = true;
         let template = &self.renderer.template;

@@ -32,7 +32,7 @@ impl Renderer for MetaRenderer {
             }
             Conversation::List(items) => {
                 let mut writer = self.writer(mode, segments);
-                writer.list(items).and_then(|()| writer.nobody_waits(None))
+                writer.list(items).and_then(|()| writer.check_none_waiting(None))
             }
             Conversation::Messages(messages) => {
                 self.render_from(messages, mode, Progress::default(), segments, &mut Vec::new())
@@ -212,7 +212,7 @@ impl<'a> Writer<'a, '_> {
         }
         match section {
             Some(Section::Begin | Section::End) => {
-                let (role, spoken) = self.alone(message, number)?;
+                let (role, spoken) = self.outside_rounds(message, number)?;
                 let part = Part { section, role: Some(role as u32), message: Some(number as u32), ..Part::default() };
                 self.speak(role, Some(spoken), part)?;
                 Ok(None)
@@ -239,7 +239,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Writes what is before a round that is not the first.
-    pub(super) fn between(&mut self) {
+    pub(super) fn write_between(&mut self) {
         if self.has_round {
             let part = Part { element: Element::Between, section: Some(Section::Round), ..Part::default() };
             self.atoms(&self.renderer.template.between, part);
@@ -276,7 +276,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// A message of the sections begin and end, which speaks by itself.
-    fn alone(&self, message: &'a Message, index: usize) -> Result<(usize, Spoken<'a>)> {
+    fn outside_rounds(&self, message: &'a Message, index: usize) -> Result<(usize, Spoken<'a>)> {
         let role = self.renderer.own_or_fallback(message);
         let role = role.ok_or_else(|| self.unknown(&message.role, message.fallback_role.as_deref()))?;
         Ok((role, Spoken::of(message, index)?))
@@ -290,7 +290,7 @@ impl<'a> Writer<'a, '_> {
         let fallback = message.fallback_role.as_deref().filter(|_| self.renderer.round_fallback);
         let found = own.or_else(|| fallback.and_then(|role| template.role(role)).and_then(position));
         let (role, position) =
-            found.ok_or_else(|| self.outside_round(&message.role, message.fallback_role.is_some()))?;
+            found.ok_or_else(|| self.not_in_round(&message.role, message.fallback_role.is_some()))?;
         Ok(PlacedMessage { role, position, message: Spoken::of(message, index)? })
     }
 
@@ -307,7 +307,7 @@ impl<'a> Writer<'a, '_> {
 
     fn round(&mut self, turns: &[PlacedMessage<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {
         let part = Part { section: Some(section), example, ..Part::default() };
-        self.between();
+        self.write_between();
         for item in &self.renderer.template.round {
             match item {
                 CompiledItem::Text(atoms) => self.atoms(atoms, Part { element: Element::RoundText, ..part }),
@@ -336,7 +336,7 @@ impl<'a> Writer<'a, '_> {
         .into()
     }
 
-    fn outside_round(&self, role: &str, has_fallback: bool) -> Error {
+    fn not_in_round(&self, role: &str, has_fallback: bool) -> Error {
         // A role that could not speak anywhere.
         if !has_fallback && !self.renderer.template.role_names().any(|known| known == role) {
             return self.unknown(role, None);

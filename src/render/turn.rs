@@ -24,7 +24,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// A message whose turn never comes would be lost; the template's own text may be.
-    pub(super) fn nobody_waits(&self, messages: Option<&[ChatMessage]>) -> Result<()> {
+    pub(super) fn check_none_waiting(&self, messages: Option<&[ChatMessage]>) -> Result<()> {
         let roles = &self.renderer.template.roles;
         let Some((waiting, spoken)) = self.waiting.first_message() else { return Ok(()) };
         let role = &roles[waiting];

@@ -11,7 +11,7 @@ use crate::tokenizer::{Neighbour, Run, TokenId};
 
 /// The runs of the last prompt that was too long, with their ids.
 #[derive(Default)]
-pub(crate) struct Longer {
+pub(crate) struct LastTooLong {
     text: String,
     ids: Vec<TokenId>,
     runs: Vec<Known>,
@@ -24,7 +24,7 @@ struct Known {
     ids: Range<usize>,
 }
 
-impl Longer {
+impl LastTooLong {
     /// Takes the place of the last one. `run_ends` says how many ids there are up to the end of each run. Of segments that
     /// start after others, the run in which they start is not taken.
     pub(super) fn set(&mut self, start: Start, segments: &[Segment<'_>], ids: &[TokenId], run_ends: &[usize]) {
@@ -65,8 +65,8 @@ mod tests {
     fn runs_are_found_from_the_end_with_the_same_text_and_neighbours() {
         let atoms = [Atom::Token(7), Atom::Text("He"), Atom::Text("llo"), Atom::Token(8), Atom::Text("Bye")];
         let segments = atoms.map(|atom| Segment { atom, part: Part::default() });
-        let mut longer = Longer::default();
-        longer.set(Start::default(), &segments, &[7, 1, 2, 8, 3], &[0, 3, 5]);
+        let mut last = LastTooLong::default();
+        last.set(Start::default(), &segments, &[7, 1, 2, 8, 3], &[0, 3, 5]);
         let [edge, seven, eight] = [Neighbour::Edge, Neighbour::Token(7), Neighbour::Token(8)];
         for (behind, before, text, after, expected) in [
             (0, eight, "Bye", edge, Some(&[3][..])),
@@ -78,14 +78,14 @@ mod tests {
             (1, seven, "Hell", eight, None),
             (3, edge, "", seven, None),
         ] {
-            assert_eq!(longer.get(behind, Run { text, before, after }), expected, "{behind}, {text:?}");
+            assert_eq!(last.get(behind, Run { text, before, after }), expected, "{behind}, {text:?}");
         }
         // The first of these runs began before them.
         let start = Start { segments: 4, runs: 1, bytes: 3 };
-        longer.set(start, &segments[2..], &[7, 1, 2, 8, 3], &[0, 3, 5]);
-        assert_eq!(longer.get(0, Run { text: "Bye", before: eight, after: edge }), Some(&[3][..]));
-        assert_eq!(longer.get(1, Run { text: "llo", before: edge, after: eight }), None);
-        longer.clear();
-        assert_eq!(longer.get(0, Run { text: "Bye", before: eight, after: edge }), None);
+        last.set(start, &segments[2..], &[7, 1, 2, 8, 3], &[0, 3, 5]);
+        assert_eq!(last.get(0, Run { text: "Bye", before: eight, after: edge }), Some(&[3][..]));
+        assert_eq!(last.get(1, Run { text: "llo", before: edge, after: eight }), None);
+        last.clear();
+        assert_eq!(last.get(0, Run { text: "Bye", before: eight, after: edge }), None);
     }
 }
