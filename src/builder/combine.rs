@@ -15,7 +15,7 @@ use crate::dialect::{ChatTemplateRenderer, ConversationRenderer, Model, ModelCho
 use crate::error::{At, Fault, OfFile, Place, Result, Setting, Warning, WayOut, way_out};
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
 use crate::template::MetaTemplate;
-use crate::tokenizer::{Tokenizer, is_model};
+use crate::tokenizer::{TokenId, Tokenizer, is_model};
 use crate::wording::and_more;
 
 /// The problem with a template that only names roles, and what to do.
@@ -132,16 +132,11 @@ impl PromptBuilder {
         mut warnings: Vec<Warning>,
     ) -> Result<Self> {
         warnings.extend(tokenizer.grave_conflicts().map(|conflict| Warning::new("ids-disagree", conflict)));
-        let shortcut = model.chat_template.as_ref();
-        let shortcut = shortcut.map(|template| Shortcut::of(template, &*renderer, &tokenizer, options));
-        let shortcut = shortcut.unwrap_or_default();
+        let shortcut_of = |template| Shortcut::of(template, &*renderer, &tokenizer, options);
+        let shortcut = model.chat_template.as_ref().map(shortcut_of).unwrap_or_default();
         let mut stop = renderer.stop();
         add_stops(&mut stop, model, &tokenizer, options)?;
-        let own = |id: i64| {
-            tokenizer.check_id(id.into()).at("pad_token_id").at(Place::file(&model.name)).of_file(Fault::Model)
-        };
-        let special = tokenizer.special_token_ids();
-        let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
+        let pad = pad_token(model, &tokenizer)?;
         let mut compiler = Compiler::new(&tokenizer);
         let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(Place::file(&model.name))?;
         let template_cut = renderer.template_cut().min(TemplateCut::compiled(compiler.open_seams));
@@ -168,9 +163,8 @@ impl PromptBuilder {
             idle: Mutex::default(),
             shortcut,
         };
-        let BuilderOptions { spans, offsets, text, .. } = *options;
+        let BuilderOptions { spans, offsets, text, continue_final_message, .. } = *options;
         let detail = Detail { spans, offsets, text, ..Detail::default() };
-        let BuilderOptions { continue_final_message, .. } = *options;
         Ok(Self { shared: Arc::new(shared), detail, continue_final_message, takes_prepared: false })
     }
 
@@ -218,6 +212,14 @@ impl PromptBuilder {
     pub fn demo() -> Result<Self> {
         Self::load("demo")
     }
+}
+
+/// The token that pads prompts: the model's own, or else the tokenizer's.
+fn pad_token(model: &Model, tokenizer: &Tokenizer) -> Result<Option<TokenId>> {
+    let own =
+        |id: i64| tokenizer.check_id(id.into()).at("pad_token_id").at(Place::file(&model.name)).of_file(Fault::Model);
+    let special = tokenizer.special_token_ids();
+    Ok(model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos))
 }
 
 /// A chat template may be of another tokenizer.

@@ -69,6 +69,15 @@ pub struct Truncated {
     pub messages: Vec<usize>,
 }
 
+/// A conversation and what of it can be dropped, in this order.
+struct Droppable<'c> {
+    conversation: &'c Conversation,
+    /// The positions of messages or items that go together.
+    units: Vec<Vec<usize>>,
+    /// How many tokens each unit probably has, if that is known.
+    estimates: Vec<usize>,
+}
+
 impl Fitted {
     /// A prompt of which nothing was dropped.
     pub(crate) fn whole(prompt: TokenizedPrompt) -> Self {
@@ -171,7 +180,8 @@ impl PromptBuilder {
         let units = units(conversation, examples, budget.truncation, self);
         let is_as_counted = std::ptr::eq(conversation, prepared);
         let estimates = if is_as_counted { estimates(&units, &prompt) } else { Vec::new() };
-        self.build_dropping(conversation, &units, &estimates, budget, prompt, &mut session)
+        let droppable = Droppable { conversation, units, estimates };
+        self.build_dropping(&droppable, budget, prompt, &mut session)
     }
 
     /// The prompt without as many tokens as are too many.
@@ -194,13 +204,12 @@ impl PromptBuilder {
     /// The prompt of the longest conversation that fits after whole units are dropped, in place of the whole prompt.
     fn build_dropping(
         &self,
-        conversation: &Conversation,
-        units: &[Vec<usize>],
-        estimates: &[usize],
+        droppable: &Droppable<'_>,
         budget: &ContextBudget,
         mut prompt: TokenizedPrompt,
         session: &mut Session,
     ) -> Result<Fitted> {
+        let Droppable { conversation, units, estimates } = droppable;
         let from = prompt.input_ids.len();
         let detail = Detail { is_shortened: true, ..self.detail() };
         let mut last = None;

@@ -74,6 +74,21 @@ impl Tables {
         Ok(Self { vocabulary, merges, found: None })
     }
 
+    /// The model that these tables are of: one of bytes if words are cut from texts, else one of characters.
+    fn model(self, cuts: Option<Cuts>, spaces: &Spaces, ignore_merges: bool) -> Result<Model> {
+        let Self { vocabulary, merges, found } = self;
+        let symbols = if cuts.is_some() { Symbols::of_bytes(&vocabulary) } else { Symbols::of_characters(&vocabulary) };
+        let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
+        let found = found.or_else(|| Found::find(&vocabulary, &symbols, &merges, ignore_merges, spaces));
+        let Found { words, long_words, reach } = found.ok_or_else(|| unsupported("a merge of tokens for bytes"))?;
+        let cutting = match (cuts, reach) {
+            (Some(cuts), Reach::Bytes(atoms)) => Cutting::Words(cuts, atoms),
+            (None, Reach::Characters(seams)) => Cutting::Seams(seams),
+            _ => return Err(unsupported("what was kept of the vocabulary")),
+        };
+        Ok(Model { vocabulary, words, long_words, merges, symbols, cutting, ignore_merges })
+    }
+
     /// What [`Bpe::write`] wrote.
     pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
         let (vocabulary, merges) = (Vocabulary::read(blocks)?, Merges::read(blocks)?);
@@ -115,51 +130,49 @@ impl Bpe {
     /// The same as for [`Self::new`].
     pub(crate) fn with_tables(json: &Value, tables: impl FnOnce() -> Result<Tables>) -> Result<Self> {
         let model = &json["model"];
-        for (key, allowed) in [
-            ("type", &[Value::Null, "BPE".into()][..]),
-            ("continuing_subword_prefix", &[Value::Null, "".into()]),
-            ("end_of_word_suffix", &[Value::Null, "".into()]),
-            ("dropout", &[Value::Null, 0.0.into(), 0.into()]),
-        ] {
-            if !allowed.contains(&model[key]) {
-                return Err(unsupported(&format!("the model's {key}")));
-            }
-        }
+        check_model(model)?;
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
-        let is_byte_level = model["byte_fallback"] != true;
-        let known = match is_byte_level {
+        let known = match model["byte_fallback"] != true {
             true => Cuts::of(pre_tokenizer).map(|cuts| (Some(cuts), Spaces::ORDINARY)),
             false => Spaces::of(normalizer, pre_tokenizer).map(|spaces| (None, spaces)),
         };
         let (cuts, spaces) = known.ok_or_else(|| unsupported("the pre-tokenizer"))?;
-        let normalizer = match is_byte_level {
-            true if normalizer["normalizers"].as_array().is_some_and(Vec::is_empty) => Normalizer::None,
-            true => Normalizer::of_bytes(read(normalizer, "normalizer")?),
-            false if spaces.marked => Normalizer::MarksSpaces { prepends: spaces.prefix == Prefix::Always },
-            false => Normalizer::None,
+        let normalizer = match cuts {
+            Some(_) => normalizer_of_bytes(normalizer)?,
+            None if spaces.marked => Normalizer::MarksSpaces { prepends: spaces.prefix == Prefix::Always },
+            None => Normalizer::None,
         };
         let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
         let special_tokens = special_tokens_of(post_processor.as_ref())?;
         let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
         let ignore_merges = model["ignore_merges"] == true;
-        if ignore_merges && !is_byte_level {
+        if ignore_merges && cuts.is_none() {
             // A part of a text between seams may be an entry where the text is none.
             return Err(unsupported("a vocabulary of characters whose entries ignore merges"));
         }
-
-        let Tables { vocabulary, merges, found } = tables()?;
-        let symbols = if is_byte_level { Symbols::of_bytes(&vocabulary) } else { Symbols::of_characters(&vocabulary) };
-        let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
-        let found = found.or_else(|| Found::find(&vocabulary, &symbols, &merges, ignore_merges, &spaces));
-        let Found { words, long_words, reach } = found.ok_or_else(|| unsupported("a merge of tokens for bytes"))?;
-        let cutting = match (cuts, reach) {
-            (Some(cuts), Reach::Bytes(atoms)) => Cutting::Words(cuts, atoms),
-            (None, Reach::Characters(seams)) => Cutting::Seams(seams),
-            _ => return Err(unsupported("what was kept of the vocabulary")),
-        };
-        let model = Model { vocabulary, words, long_words, merges, symbols, cutting, ignore_merges };
+        let model = tables()?.model(cuts, &spaces, ignore_merges)?;
         Ok(Self { model, normalizer, prefix: spaces.prefix, decoder, special_tokens })
     }
+}
+
+/// Rejects a model with settings that this encoder does not know.
+fn check_model(model: &Value) -> Result<()> {
+    for (key, allowed) in [
+        ("type", &[Value::Null, "BPE".into()][..]),
+        ("continuing_subword_prefix", &[Value::Null, "".into()]),
+        ("end_of_word_suffix", &[Value::Null, "".into()]),
+        ("dropout", &[Value::Null, 0.0.into(), 0.into()]),
+    ] {
+        if !allowed.contains(&model[key]) {
+            return Err(unsupported(&format!("the model's {key}")));
+        }
+    }
+    Ok(())
+}
+
+fn normalizer_of_bytes(normalizer: &Value) -> Result<Normalizer> {
+    let is_empty = normalizer["normalizers"].as_array().is_some_and(Vec::is_empty);
+    Ok(if is_empty { Normalizer::None } else { Normalizer::of_bytes(read(normalizer, "normalizer")?) })
 }
 
 fn unsupported(what: &str) -> crate::Error {
