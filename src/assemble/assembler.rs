@@ -22,7 +22,7 @@ pub(crate) struct Assembler {
     pub(crate) reserved_entries: Reserved,
     /// Those that are reserved by name.
     pub(crate) listed: Vec<TokenId>,
-    /// How reserved tokens are written in other tokens, as far as known.
+    /// How reserved tokens are written in other tokens: those that were asked for.
     pub(crate) respelled: Mutex<BTreeMap<TokenId, Respelled>>,
     /// Whether content next to the template's text could merge a reserved token away, see [`come_by_merges`].
     pub(crate) own_tokens_merge: bool,

@@ -28,7 +28,8 @@ impl Assembler {
         self.assemble_from(Start::default(), segments, detail, scratch, prompt).map(drop)
     }
 
-    /// The same where segments of the prompt before come first; false if they do not fit.
+    /// Assembles a prompt whose first segments are known from the previous prompt. Returns false if the rest does not fit after
+    /// them.
     pub(crate) fn assemble_from(
         &self,
         start: Start,
@@ -124,7 +125,7 @@ enum Encoded {
     WithReserved,
 }
 
-/// The positions of the tokens in the text, as far as there are any.
+/// The positions in the text of the tokens so far.
 pub(super) struct Offsets {
     pub(super) of_tokens: Vec<Range<usize>>,
     /// The length of the text so far.
@@ -132,7 +133,7 @@ pub(super) struct Offsets {
 }
 
 impl<'p> Assembly<'p> {
-    /// One of so many segments, which takes the memory of `prompt`.
+    /// Begins a prompt of `segments` segments, in the memory of `prompt`.
     fn new(
         assembler: &'p Assembler,
         start: Start,
@@ -242,7 +243,7 @@ impl<'p> Assembly<'p> {
         Ok(is_found)
     }
 
-    /// The same if it is known which reserved tokens are the template's own.
+    /// Encodes a run. `own` lists the template's reserved tokens, if known. Returns whether the run was found again.
     fn encode_run(
         &mut self,
         pieces: &[Segment<'_>],

@@ -10,7 +10,7 @@ use crate::compile::Atom;
 use crate::render::{Element, Part, Segment};
 use crate::tokenizer::TokenId;
 
-/// The beginning of a prompt, up to one of its tokens, as far as all its runs were found again.
+/// The beginning of a prompt: the runs that were found again, up to one of its tokens.
 #[derive(Default)]
 pub(crate) struct Beginning {
     text: String,
@@ -45,7 +45,7 @@ struct Run {
 /// Where it comes from, if that was asked for.
 #[derive(Default)]
 struct Origins {
-    /// Of each segment, with how many bytes it has.
+    /// The part and the number of bytes of each segment.
     segments: Vec<(Part, usize)>,
     spans: Vec<Span>,
 }
@@ -89,7 +89,7 @@ impl Beginning {
         text.extend_from_slice(&self.text.as_bytes()[text_start..text_start + start.bytes]);
     }
 
-    /// Takes the messages that its prompt was rendered from, as far as it has their runs.
+    /// Takes the messages that its prompt was rendered from, up to one whose runs it does not have.
     pub(super) fn set_messages(&mut self, rendered: &Rendered<'_>) {
         self.messages.set(rendered, self.runs.len());
     }

@@ -6,11 +6,11 @@ pub(crate) struct Detail {
     pub(crate) spans: bool,
     /// Spans are also wanted of a prompt with more tokens than this. Of some prompts they are not known then.
     pub(crate) spans_beyond: Option<usize>,
-    /// Whether what is left of such a prompt is built next.
+    /// Whether a shortened form of such a prompt is built next.
     pub(crate) will_be_shortened: bool,
     pub(crate) offsets: bool,
     pub(crate) text: bool,
-    /// Whether the prompt is what is left of one that is too long.
+    /// Whether the prompt is the shortened form of one that is too long.
     pub(crate) is_shortened: bool,
 }
 

@@ -69,7 +69,7 @@ impl MessagesBefore {
         common
     }
 
-    /// Takes the messages of another conversation, as far as they end within the first `runs` runs of a beginning.
+    /// Takes the messages of another conversation that end within the first `runs` runs of a beginning.
     pub(super) fn set(&mut self, rendered: &Rendered<'_>, runs: usize) {
         let Rendered { messages, roles_matter, known, start, ends, segments } = *rendered;
         self.roles.clear();

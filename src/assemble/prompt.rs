@@ -23,8 +23,8 @@ pub struct TokenizedPrompt {
     /// if ids of the conversation are not whole characters, so that `text` has replacement characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<Range<usize>>>,
-    /// The prompt as one string, without what the tokenizer adds by itself, if requested. Of a prompt that was cut, the same
-    /// without the text of the tokens that were dropped.
+    /// The prompt as one string, without what the tokenizer adds by itself, if requested. If the prompt was cut, the text
+    /// of the dropped tokens is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The special tokens that the tokenizer would have added but the prompt already has.

@@ -11,7 +11,7 @@ pub(crate) struct AssembleScratch {
     pub(super) text: String,
     pub(super) tokenizer: Scratch,
     pub(crate) cache: RunCache,
-    /// Of whole prompts, and of what is left of those that are too long: one would forget what the other began with.
+    /// The beginnings of whole prompts, and of shortened ones. In one place, each would forget what the other began with.
     pub(super) beginnings: [Beginning; 2],
     /// The last prompt that was to be shortened.
     pub(super) last_too_long: LastTooLong,

@@ -14,8 +14,7 @@ pub(super) struct SplitRun<'s, 'a> {
     pub(super) ids: Range<usize>,
 }
 
-/// The runs of these segments, of which `run_ends` says how many ids there are up to the end of each. Between two of them
-/// is one token.
+/// The runs of these segments. `run_ends` gives the number of ids up to the end of each run. Between two runs is one token.
 pub(super) fn split_runs<'s, 'a>(
     segments: &'s [Segment<'a>],
     run_ends: &[usize],

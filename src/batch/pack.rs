@@ -24,8 +24,8 @@ pub struct Pack<N = i64> {
     pub input_ids: Array2<N>,
     /// The position of each token in its prompt, starting at 0 in each; zero for padding.
     pub position_ids: Array2<N>,
-    /// For each row, where its prompts begin and where the last ends: their cumulative lengths, as attention over
-    /// sequences of different lengths needs them.
+    /// Where the prompts of each row begin and where the last one ends: their cumulative lengths, as attention over sequences
+    /// of different lengths needs them.
     pub cu_seqlens: Vec<Vec<u32>>,
     /// The position of each prompt, in the order in which they were given.
     pub places: Vec<PackPosition>,
@@ -46,7 +46,7 @@ pub struct PackPosition {
 struct Rooms(Vec<usize>);
 
 impl Rooms {
-    /// Of as many rows as there can be, all empty.
+    /// The room of `rows` rows, all empty.
     fn of(rows: usize, row_len: usize) -> Self {
         Self(vec![row_len; 2 * rows.next_power_of_two()])
     }

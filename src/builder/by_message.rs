@@ -55,7 +55,7 @@ impl<'a> Messages<'a> {
         Ok(())
     }
 
-    /// The same after those that are known; false if others do not fit after them.
+    /// Builds a prompt after the messages that are known. Returns false if the others do not fit after them.
     fn build_from(
         &self,
         known: Progress,

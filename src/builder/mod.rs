@@ -31,7 +31,7 @@ use buffers::Buffers;
 pub(crate) use combine::{ROLES_ONLY, name_a_template};
 pub use join::JoinSession;
 pub use options::BuilderOptions;
-pub(crate) use plain_chat::{chat_by_turns, plain_chat};
+pub(crate) use plain_chat::{alternating_chat, plain_chat};
 pub use run_counts::RunCounts;
 pub use session::Session;
 use shortcut::Shortcut;
@@ -143,7 +143,7 @@ impl PromptBuilder {
         self.detail
     }
 
-    /// The same builder with other detail.
+    /// This builder with other detail.
     pub(crate) fn with_detail(&self, detail: Detail) -> Self {
         Self { detail, ..self.clone() }
     }

@@ -22,7 +22,7 @@ use crate::tokenizer::AddSpecialTokens;
 pub struct BuilderOptions {
     /// The purpose of the prompts: to continue, or to score.
     pub mode: Mode,
-    /// Whether the tokenizer's own special tokens are added, instead of what the model says of it.
+    /// Whether the tokenizer's own special tokens are added, overriding the model file.
     pub special_tokens: Option<AddSpecialTokens>,
     /// Whether content may write control tokens, as in the reference systems; by default it cannot.
     pub content: ContentTrust,

@@ -18,19 +18,20 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(super) fn chat(self, content: impl Fn(usize) -> String) -> Conversation {
-        chat_by_turns(self.has_system, self.turns, content)
+        alternating_chat(self.has_system, self.turns, content)
     }
 }
 
-/// A chat by turns of so many messages, which may come after a system message, with this content by place.
-pub(crate) fn chat_by_turns(has_system: bool, turns: usize, content: impl Fn(usize) -> String) -> Conversation {
+/// An alternating chat of `turns` messages, optionally after a system message. `content(i)` gives the text of message `i`;
+/// the system message is message 0.
+pub(crate) fn alternating_chat(has_system: bool, turns: usize, content: impl Fn(usize) -> String) -> Conversation {
     let system = has_system.then(|| ChatMessage::new("system", content(0)));
     let turns = SPEAKERS.into_iter().cycle().zip(1..=turns).map(|(role, at)| ChatMessage::new(role, content(at)));
     Conversation::Messages(system.into_iter().chain(turns).collect())
 }
 
 /// The shape of a conversation that is like those that shortcuts are verified on: perhaps a system message, then questions
-/// and answers by turns, not too many, of text alone that is like this.
+/// and answers that alternate, not too many, of text alone for which `is_plain` holds.
 pub(crate) fn plain_chat(conversation: &Conversation, mode: Mode, is_plain: impl Fn(&str) -> bool) -> Option<Shape> {
     let messages = match conversation {
         Conversation::Messages(messages) => messages,
@@ -45,10 +46,10 @@ pub(crate) fn plain_chat(conversation: &Conversation, mode: Mode, is_plain: impl
         [system, turns @ ..] if system.role == "system" => (true, turns),
         turns => (false, turns),
     };
-    let by_turns = turns.iter().zip(SPEAKERS.into_iter().cycle()).all(|(message, speaker)| message.role == speaker);
+    let alternates = turns.iter().zip(SPEAKERS.into_iter().cycle()).all(|(message, speaker)| message.role == speaker);
     let ends_well = mode == Mode::Score || turns.len() % 2 == 1;
     let is_short = !turns.is_empty() && messages.len() <= MOST_MESSAGES;
-    let is_plain = is_short && by_turns && ends_well && messages.iter().all(is_text);
+    let is_plain = is_short && alternates && ends_well && messages.iter().all(is_text);
     is_plain.then_some(Shape { has_system, turns: turns.len() })
 }
 

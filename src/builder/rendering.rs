@@ -11,7 +11,11 @@ impl PromptBuilder {
     /// The conversation to build: the original, or what another system converts it to first.
     ///
     /// # Errors
-    /// Errors of the chat wrapper, or the other system.
+    /// What the chat wrapper refuses: [`ErrorKind::Sections`](crate::ErrorKind::Sections) for sections that do not fit together,
+    /// [`ErrorKind::UnknownRole`](crate::ErrorKind::UnknownRole) and
+    /// [`ErrorKind::RoleOutsideRound`](crate::ErrorKind::RoleOutsideRound) for a role that it does not have there,
+    /// [`ErrorKind::WouldBeLost`](crate::ErrorKind::WouldBeLost) for a key that has no place, and
+    /// [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) for a content that has none.
     pub fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
         match &self.shared.chat_wrapper {
             _ if self.takes_prepared => Ok(Cow::Borrowed(conversation)),
@@ -23,7 +27,7 @@ impl PromptBuilder {
         }
     }
 
-    /// The same builder for what [`Self::prepared`] returns, which is not prepared again.
+    /// This builder for what [`Self::prepared`] returns, which is not prepared again.
     pub(crate) fn of_prepared(&self) -> Self {
         Self { takes_prepared: true, ..self.clone() }
     }

@@ -12,8 +12,7 @@ use crate::render::{Segment, Segments, TextArena};
 use crate::tokenizer::{Counts, TokenId};
 
 impl Shared {
-    /// The buffers that nobody uses. They are not waited for long: in a process that was forked, whoever had them locked may
-    /// be gone.
+    /// The buffers that no session uses. Does not wait long: after a fork, the thread that held the lock may not exist.
     #[expect(clippy::vec_box, reason = "a session has one in a box, too")]
     fn idle(&self) -> Option<MutexGuard<'_, Vec<Box<Buffers>>>> {
         const TRIES: usize = 100;

@@ -17,10 +17,10 @@ use crate::tokenizer::Tokenizer;
 
 /// One in this many prompts is built both ways and compared.
 const COMPARED: u64 = 256;
-/// Chats of at most so many turns tell whether a shortcut is any good.
+/// The most turns of the chats that tell at once whether a shortcut is right.
 const SHORT: usize = 3;
 
-/// Where a shortcut may be, and what it is made of.
+/// The builder's shortcut, if any, and the template it is made from.
 #[derive(Default)]
 pub(super) struct Shortcut {
     source: Option<Box<ShortcutSource>>,
@@ -30,14 +30,14 @@ pub(super) struct Shortcut {
     is_wrong: AtomicBool,
 }
 
-/// A builder for plain chats, and what is known of it.
+/// A second builder, for plain chats, and the chats for which it is right.
 struct ReadyShortcut {
     builder: PromptBuilder,
     /// What the template looks for in content, and then may do anything.
     sought: AhoCorasick,
     /// The only day on which it is right, if the template tells the day.
     day: Option<Day>,
-    /// Whether it gives the ids of the template for chats of so many turns, without a system message and with one.
+    /// Whether it gives the ids of the template for chats of each number of turns, without a system message and with one.
     is_right_for: Box<[[OnceLock<bool>; MOST_MESSAGES]; 2]>,
 }
 
@@ -183,8 +183,8 @@ impl Session {
         is_right
     }
 
-    /// A template that does not look into contents writes around them, and strips of them, what depends on nothing else;
-    /// each strip is told by contents with no white space at their ends, with blanks, and with line ends.
+    /// What a template that does not look into contents writes around them, and strips from them, depends on nothing else.
+    /// Contents with no white space at their ends, with blanks, and with line ends show each kind of strip.
     fn compare_shortcut_for(&mut self, shape: Shape) -> bool {
         let builder = self.builder.clone();
         let Some(ReadyShortcut { sought, .. }) = builder.ready_shortcut() else { return false };

@@ -30,13 +30,13 @@ pub(crate) struct SeenDataset {
     pub(crate) columns: BTreeSet<String>,
     /// The fields for which some rows have no column.
     pub(crate) lacking: Vec<Lacking>,
-    /// The same for what is a field only if some row has its column.
+    /// The names that are fields only if some row has their column, and the rows that lack them.
     pub(crate) possible: Vec<Lacking>,
     /// The columns whose lists become messages, and the rows that lack them.
     pub(crate) expanded: Vec<Lacking>,
-    /// The same as `lacking` for the examples' fields and the rows of the training set.
+    /// The fields of examples for which some rows of the training set have no column.
     pub(crate) lacking_examples: Vec<Lacking>,
-    /// The same as `possible` for the examples.
+    /// The names that are fields of examples only if some row of the training set has their column.
     pub(crate) possible_examples: Vec<Lacking>,
     pub(crate) train_rows: usize,
     /// The rows that lose turns: whose lists of turns differ in length, or whose last question is not asked.

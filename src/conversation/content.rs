@@ -93,7 +93,7 @@ impl Content {
         *self = Self::Parts(own);
     }
 
-    /// The same with every text, and the source of every medium, changed: `change` learns which medium has it.
+    /// This content with every text, and the source of every medium, changed. `change` gets the kind of medium for a source.
     pub(crate) fn map_texts(
         self,
         mut change: impl FnMut(String, Option<MediaKind>) -> crate::Result<String>,

@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Key {
 }
 
 impl Entry {
-    /// The same, but a message without content, or with null, has an empty one.
+    /// This entry, with an empty content if it is a message without content, or with null.
     pub(super) fn with_content(mut self) -> Self {
         if let Self::Object(keys) = &mut self {
             let is_message = matches!(&keys.role, Some(Some(role)) if is_openai_role(role));

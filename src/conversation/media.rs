@@ -189,7 +189,7 @@ impl Media {
         self.form = Form::Bare(self.kind.name());
     }
 
-    /// The same in the form of transformers' processors: `{"type": "image", …}`.
+    /// This medium in the form of transformers' processors: `{"type": "image", …}`.
     pub(crate) fn to_bare(&self) -> Self {
         let form = match self.form {
             Form::UrlObject(_) | Form::Url => Form::Bare(URL),
@@ -200,7 +200,7 @@ impl Media {
         Self { form, ..self.clone() }
     }
 
-    /// The same in the form of OpenAI's requests: `{"type": "image_url", …}`.
+    /// This medium in the form of OpenAI's requests: `{"type": "image_url", …}`.
     pub(crate) fn to_url(&self) -> Self {
         let form = match &self.form {
             Form::UrlObject(others) => Form::UrlObject(others.clone()),
@@ -254,7 +254,7 @@ impl Media {
         }
     }
 
-    /// Of the entries of a content part of this type, but the type itself.
+    /// Reads the entries of a content part of this type, without the type itself.
     pub(super) fn from_json(part_type: PartType, kind: &str, mut entries: Others) -> std::result::Result<Self, String> {
         use serde_json::Value;
         let lacks = |key: &str| format!("a content part of type {kind:?} has no {key}");

@@ -192,8 +192,7 @@ impl Conversation {
         }
     }
 
-    /// The same with the content removed from messages of a prompt list that consist of parts; none if there are no
-    /// such messages.
+    /// This conversation without the contents that are parts, if it is a prompt list; none if it has no such contents.
     pub(crate) fn without_parts(&self) -> Option<Self> {
         let Self::List(items) = self else { return None };
         let is_lost = |item: &Item| matches!(item, Item::Message(Message { prompt: Prompt::Parts(parts), .. }) if !parts.iter().all(|part| matches!(part, ContentPart::Ids(_))) || parts.is_empty());

@@ -1,7 +1,7 @@
 //! The items of a request to OpenAI's `/v1/responses`, as messages.
 //!
 //! Sources: OpenAI's OpenAPI description 2.3.0, `CreateResponse`; `vllm/entrypoints/openai/responses/utils.py` of vLLM 0.31,
-//! by which the thoughts, the text and the calls of one answer are one message.
+//! which makes one message of the thoughts, the text and the calls of one answer.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ const OF_ITEMS: [&str; 4] = ["id", "phase", "status", "type"];
 /// The messages of the items in the list of this name.
 ///
 /// # Errors
-/// [`ErrorKind::Parse`] with the item, if it is none that a prompt has a place for.
+/// [`ErrorKind::Parse`] with the item that a prompt has no place for.
 pub(crate) fn messages_of_items(items: Vec<Value>, name: &str) -> Result<Vec<ChatMessage>> {
     let mut messages = Vec::new();
     for (i, item) in items.into_iter().enumerate() {

@@ -51,7 +51,7 @@ impl ModelChoice<'_> {
         self.load_with(model)
     }
 
-    /// The same for answers, which need a tokenizer and its stops, but no template.
+    /// Loads what is chosen to read answers, which need a tokenizer and its stops, but no template.
     ///
     /// # Errors
     /// The same as for [`Self::load`], but a tokenizer alone needs no chat template.

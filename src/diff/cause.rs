@@ -26,7 +26,7 @@ pub enum Cause {
     Empty,
     /// They write different dates.
     Date,
-    /// The same text, of which one makes control tokens where the other has text.
+    /// They write the same text, of which one makes control tokens where the other has text.
     ControlTokens,
     /// Only one of them refuses the conversation.
     Refused,

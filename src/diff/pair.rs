@@ -16,7 +16,7 @@ pub(super) struct Pair {
 pub(super) type Prompts = [Result<Vec<TokenId>>; 2];
 
 impl Pair {
-    /// Of a prompt to continue, both are asked without a last answer, which is the model's to give.
+    /// The prompts of both. For a prompt to continue, a last answer is left out, because the model gives it.
     pub(super) fn prompts(&self, conversation: &Conversation) -> Prompts {
         let asked = (self.ours.mode() == Mode::Generate).then(|| without_answer(conversation)).flatten();
         let conversation = asked.as_ref().unwrap_or(conversation);

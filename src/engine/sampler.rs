@@ -117,7 +117,7 @@ impl Sampler {
         Ok(Self { sampling, random, seen: HashSet::new(), drawn_from: Vec::new() })
     }
 
-    /// Takes the prompt, for the repetition penalty. It knows the answer's tokens already.
+    /// Takes the prompt, for the repetition penalty. Answer tokens are recorded by [`Self::sample`].
     pub fn see(&mut self, ids: &[TokenId]) {
         if self.sampling.repetition_penalty != 1.0 {
             self.seen.extend(ids);

@@ -31,7 +31,7 @@ pub enum ErrorKind {
         "the row's text is longer than {0} bytes after its columns are filled in; perhaps they refer to each other"
     )]
     RowTooLong(usize),
-    /// A row with so many columns, in such a long text, that filling them in would take minutes.
+    /// A row whose columns are too many, and whose text is too long: filling them in would take minutes.
     #[error("filling in the row's columns would take too long, with text of up to {0} bytes")]
     RowTooSlow(usize),
     /// An input without any conversation.

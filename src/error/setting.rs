@@ -136,7 +136,7 @@ impl Setting {
         Self { name, value: None }
     }
 
-    /// The same option with a value.
+    /// This option with a value.
     #[must_use]
     pub fn set_to(mut self, value: impl Into<Cow<'static, str>>) -> Self {
         self.value = Some(value.into());

@@ -46,7 +46,7 @@ impl Warning {
         self
     }
 
-    /// The same without `place`, if that comes first: it is already shown.
+    /// This warning without `place`, if that comes first: it is already shown.
     pub(crate) fn within(mut self, place: &Place) -> Self {
         if self.places.first() == Some(place) {
             self.places.remove(0);

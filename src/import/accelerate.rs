@@ -21,7 +21,7 @@ pub const WORTH_ACCELERATING: usize = 1000;
 /// It does so only for a template that is known to depend on contents in few ways: on whether they are blank, and on
 /// whether they have a text that stands in its code, such as `</think>`. It may also strip their ends.
 ///
-/// The meta template is used for plain chats: perhaps a system message, then questions and answers by turns, at most 64
+/// The meta template is used for plain chats: perhaps a system message, then alternating questions and answers, at most 64
 /// messages, of text that is not blank, without anything that the template looks for. One in 256 such prompts is built
 /// both ways and compared; a difference is an error, after which the chat template renders all prompts. All others are
 /// rendered by the chat template, as are those whose spans are recorded.

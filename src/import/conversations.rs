@@ -18,15 +18,15 @@ pub enum ContentKind {
     Markup,
     /// With what stands in quotes in the template itself.
     Literals,
-    /// Plain, in chats that are not by turns, such as those with two questions in a row.
+    /// Plain, in chats that do not alternate, such as those with two questions in a row.
     Orders,
-    /// Of long chats, or long, or such as tests on characters tell apart. They are made of the template's code, not by
+    /// In long chats, or long themselves, or of characters that tests tell apart. They are made of the template's code, not by
     /// [`generated`].
     Long,
 }
 
 impl ContentKind {
-    /// All kinds in short chats by turns, the simplest first.
+    /// All kinds in short alternating chats, the simplest first.
     pub const ALL: [Self; 6] =
         [Self::Ordinary, Self::OuterBlanks, Self::Empty, Self::Thoughts, Self::Markup, Self::Literals];
 
@@ -101,11 +101,11 @@ pub fn generated(kind: ContentKind, literals: &[String]) -> Vec<Conversation> {
     match kind {
         ContentKind::Orders => ORDERS.map(in_order).to_vec(),
         ContentKind::Long => Vec::new(),
-        _ => by_turns(kind, literals),
+        _ => alternating(kind, literals),
     }
 }
 
-/// The roles of chats that are not by turns.
+/// The roles of chats that do not alternate.
 const ORDERS: [&str; 9] = [
     "user user",
     "user user assistant user",
@@ -123,7 +123,7 @@ fn in_order(roles: &str) -> Conversation {
     Conversation::Messages(messages.collect())
 }
 
-fn by_turns(kind: ContentKind, literals: &[String]) -> Vec<Conversation> {
+fn alternating(kind: ContentKind, literals: &[String]) -> Vec<Conversation> {
     let contents = kind.contents(literals);
     let mut next = 0;
     let mut take = |of_kind: bool, plain: &str| {

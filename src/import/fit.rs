@@ -18,7 +18,7 @@ pub(super) fn candidates(probe: &Probe<'_>) -> Result<Vec<MetaTemplate>> {
     Ok(systems(probe, &chat).into_iter().map(|(begin, system)| chat.template(&begin, system)).collect())
 }
 
-/// The same template with one thing more that chat templates do to contents of this kind.
+/// The variants of a template, each with one more thing that chat templates do to contents of this kind.
 pub(super) fn variants(template: &MetaTemplate, kind: ContentKind) -> Vec<MetaTemplate> {
     let mut variants = Vec::new();
     for role in 0..template.roles().count() {

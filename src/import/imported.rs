@@ -46,7 +46,7 @@ pub fn import(template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imp
     Ok(imported(best, &verifier))
 }
 
-/// The same, compared by this verifier.
+/// The meta template that [`import`] makes, compared by this verifier.
 pub(super) fn import_by(verifier: &Verifier<'_>) -> Result<Imported> {
     Ok(imported(best(verifier)?, verifier))
 }
@@ -77,7 +77,7 @@ fn best<'v>(verifier: &'v Verifier<'_>) -> Result<Trial<'v>> {
     }
 }
 
-/// The model with what chat templates do to contents, as far as it makes more prompts the same.
+/// The model with what chat templates do to contents, where that makes more prompts the same.
 fn improved<'v>(mut best: Trial<'v>, verifier: &'v Verifier<'_>) -> Trial<'v> {
     for kind in ContentKind::ALL {
         best.compare(kind);
@@ -95,7 +95,7 @@ fn improved<'v>(mut best: Trial<'v>, verifier: &'v Verifier<'_>) -> Trial<'v> {
     best
 }
 
-/// A variant for this kind, compared with the chat template as far as it may be better than the best one so far.
+/// A variant for this kind, compared with the chat template while it may be better than the best one so far.
 fn tried<'v>(
     variant: MetaTemplate,
     kind: ContentKind,

@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use crate::builder::chat_by_turns;
+use crate::builder::alternating_chat;
 use crate::conversation::Conversation;
 use crate::dialect::ChatTemplate;
 
 /// The longest chats, in messages. A template with a higher number may count what no conversation here has.
 const MOST_MESSAGES: usize = 1 << 12;
-/// What is tried with every template: chats of so many messages, and contents of so many characters.
+/// The numbers that are tried with every template: of a chat's messages, and of a content's characters.
 const USUAL: [usize; 2] = [64, 5_000];
 /// Contents that tests on characters, and filters that make numbers, tell from others.
 const TOLD_APART: [&str; 19] = [
@@ -34,8 +34,8 @@ pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
         if number <= MOST_MESSAGES {
             let counts = number - 1..=number + 3;
             for (count, has_system) in counts.flat_map(|count| [(count, false), (count, true)]) {
-                all.push(chat_by_turns(has_system, count, |at| at.to_string()));
-                all.push(chat_by_turns(has_system, count, blank_or_empty));
+                all.push(alternating_chat(has_system, count, |at| at.to_string()));
+                all.push(alternating_chat(has_system, count, blank_or_empty));
             }
         }
         contents.extend((number - 1..=number + 2).flat_map(|number| [text(' ', number), number.to_string()]));
@@ -45,8 +45,8 @@ pub(crate) fn unusual(template: &ChatTemplate) -> Option<Vec<Conversation>> {
     // Neighbours and those further apart are the same.
     for content in contents {
         for has_system in [false, true] {
-            all.extend([1, 2, 5, 6].map(|count| chat_by_turns(has_system, count, |_| content.clone())));
-            all.push(chat_by_turns(has_system, 3, |at| if at == 1 { content.clone() } else { at.to_string() }));
+            all.extend([1, 2, 5, 6].map(|count| alternating_chat(has_system, count, |_| content.clone())));
+            all.push(alternating_chat(has_system, 3, |at| if at == 1 { content.clone() } else { at.to_string() }));
         }
     }
     Some(all)
@@ -64,7 +64,7 @@ fn leaves(value: &Value, numbers: &mut Vec<usize>, texts: &mut Vec<String>) {
     }
 }
 
-/// Contents by turns that are empty, that have blanks at their ends, and others.
+/// The content of the message at this place: empty, with blanks at its ends, or neither, in turn.
 fn blank_or_empty(at: usize) -> String {
     match at % 3 {
         0 => String::new(),
@@ -73,7 +73,7 @@ fn blank_or_empty(at: usize) -> String {
     }
 }
 
-/// A text of so many characters, in which each second one is between words or lines.
+/// A text of this number of characters, of which every second one is between words or lines.
 fn text(between: char, length: usize) -> String {
     let letters = ('a'..='z').cycle().flat_map(|letter| [letter, between]);
     let mut text: String = letters.take(length).collect();

@@ -159,7 +159,7 @@ impl<'a> Verifier<'a> {
 pub(super) struct Trial<'v> {
     verifier: &'v Verifier<'v>,
     pub(super) model: Model,
-    /// For each purpose of prompts.
+    /// One for each purpose of prompts.
     sessions: Vec<Session>,
     pub(super) verified: Verified,
 }

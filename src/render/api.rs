@@ -108,9 +108,9 @@ impl ApiTemplate {
         Ok(self.prompt(conversation, mode)?.turn_messages())
     }
 
-    /// The same messages, but adjacent ones of one role are merged, and empty turns are left out, as OpenCompass's chat
-    /// wrappers do. A system message of the conversation stays even if it is empty: without it, servers insert their own.
-    /// It adds nothing to a system message from which only empty turns part it.
+    /// The prompt as OpenAI-style messages, of which adjacent ones of one role are merged. Empty turns are left out, as
+    /// OpenCompass's chat wrappers do. A system message of the conversation stays even if it is empty: without it, servers
+    /// insert their own. It adds nothing to a system message from which only empty turns part it.
     ///
     /// # Errors
     /// The same as for [`Self::prompt`].

@@ -42,8 +42,8 @@ impl ApiPrompt {
         }
     }
 
-    /// The prompt as OpenAI-style messages, `merge`d if two adjacent ones have the same role, and with empty ones if
-    /// they should be kept. OpenCompass: `_convert_chat_messages`.
+    /// The prompt as OpenAI-style messages. With `merge`, adjacent messages of one role become one. With `keep_empty`, empty
+    /// turns stay. OpenCompass: `_convert_chat_messages`.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownRole`] for a role that is not HUMAN, BOT or SYSTEM.
@@ -66,8 +66,8 @@ impl ApiPrompt {
         self.own_messages(false, |_| true)
     }
 
-    /// The same as [`Self::messages`], but roles that a template names itself are kept. `keep_empty` gets
-    /// the number of an empty turn.
+    /// The prompt as OpenAI-style messages, whose roles keep the template's name if it is not OpenCompass's. `keep_empty`
+    /// says whether the empty turn of this number stays.
     pub(super) fn own_messages(&self, merge: bool, keep_empty: impl Fn(usize) -> bool) -> Vec<ChatMessage> {
         let named = |role| openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role });
         self.to_messages(merge, keep_empty, |role| Ok::<_, std::convert::Infallible>(named(role)))

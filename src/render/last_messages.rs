@@ -10,7 +10,7 @@ pub(super) struct LastMessages {
 }
 
 impl LastMessages {
-    /// Of messages in order, each with the role that speaks it.
+    /// The last ones among messages in order, each with the role that speaks it.
     pub(super) fn of(user: Option<usize>, roles: usize, messages: impl Iterator<Item = (u32, Option<usize>)>) -> Self {
         let mut last = Self { of_all: None, of_roles: vec![None; roles], user };
         for (index, role) in messages {

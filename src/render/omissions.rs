@@ -20,7 +20,7 @@ pub struct Omissions<'c> {
     pub unread: Vec<&'c str>,
     /// How many strings of a prompt list have no role to speak them where only messages go.
     pub strings: u64,
-    /// How many calls of tools have arguments that are a text, which a chat template writes as JSON once more.
+    /// How many calls of tools have arguments that are JSON text already, which the template would JSON-encode a second time.
     pub encoded_arguments: u64,
 }
 

@@ -53,7 +53,7 @@ impl<'a> Segments<'a> {
         Self::with_memory(Vec::new(), arena)
     }
 
-    /// The same, reusing memory.
+    /// No segments yet, in the memory of `list`.
     pub(crate) fn with_memory(list: Vec<Segment<'a>>, arena: &'a TextArena) -> Self {
         Self { list, end: arena.end(), needs_origins: true }
     }

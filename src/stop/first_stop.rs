@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-/// A text up to the first of these stop strings: the one that is complete first, and of several the longest, as a
-/// [`StopMatcher`](crate::stop::StopMatcher) finds it.
+/// A text up to the first of these stop strings: the one that is complete first, or the longest of several such. A
+/// [`StopMatcher`](crate::stop::StopMatcher) finds the same one.
 pub(crate) fn before_first<'t, 's>(text: &'t str, strings: impl Iterator<Item = &'s str>) -> &'t str {
     let found =
         strings.filter(|string| !string.is_empty()).filter_map(|string| Some((text.find(string)?, string.len())));

@@ -44,7 +44,7 @@ pub struct Trimmer {
 pub struct CompletionEnd {
     /// How many tokens are kept.
     pub tokens: usize,
-    /// How many bytes are kept of their text and of the token after them.
+    /// Bytes of output text kept, counting the kept part of the first dropped token.
     pub bytes: usize,
     /// How many tokens were read: up to and including the one that completes the stop.
     pub read: usize,
@@ -136,7 +136,7 @@ impl Trimmer {
         self.complete_at(ids, self.end(ids)?)
     }
 
-    /// The same as [`Self::complete`], for ids whose end is known.
+    /// What [`Self::complete`] returns, for ids whose end is known.
     pub(crate) fn complete_at(&self, ids: &[TokenId], end: CompletionEnd) -> Result<Completion> {
         let CompletionEnd { tokens, bytes, read, finish_reason } = end;
         let mut text = Vec::with_capacity(bytes);

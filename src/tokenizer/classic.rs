@@ -192,8 +192,8 @@ impl Steps for Classic {
     }
 }
 
-/// For each token the bytes of its whole word, if the model left out characters of it: without a token for what is unknown,
-/// it does, and says nothing right of where the others come from.
+/// The bytes of each token's whole word, if the model left out characters of that word. It leaves out characters that it
+/// does not know if it has no token for them, and then it says wrongly where the others come from.
 fn words_with_losses(words: &PreTokenizedString) -> Vec<Option<(usize, usize)>> {
     let words = words.get_splits(OffsetReferential::Original, OffsetType::Byte).into_iter();
     let of_tokens = words.flat_map(|(text, bytes, tokens)| {

@@ -65,7 +65,7 @@ fn is_plain(text: &[u8]) -> bool {
     !is_any_special && !at_end()
 }
 
-/// Of the first three bytes of a character, or others, those with which one may begin that composes. Without branches.
+/// Whether a character may begin with these three bytes that composes with another. Without branches.
 #[inline(always)]
 fn is_special(first: u8, second: u8, third: u8) -> bool {
     let between = |byte: u8, low: u8, high: u8| byte.wrapping_sub(low) <= high - low;

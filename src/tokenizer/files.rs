@@ -31,7 +31,7 @@ impl TokenizerFiles {
         Ok(None)
     }
 
-    /// The same with a vocabulary, the content of `file`.
+    /// Collects the files beside a vocabulary, which is the content of `file`.
     pub(crate) fn with_vocabulary(
         name: &str,
         file: &str,

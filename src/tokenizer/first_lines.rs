@@ -2,7 +2,7 @@
 
 use crate::tokenizer::TokenId;
 
-/// The first lines of a text, as far as all of them were found again.
+/// The first lines of a text, up to one that was not found again.
 #[derive(Default)]
 pub(super) struct FirstLines {
     text: String,

@@ -193,7 +193,7 @@ pub(crate) fn find_model_file(name: &str, file: &str) -> Result<Option<PathBuf>>
     }
 }
 
-/// The same for a file that must be there.
+/// A file of a folder or repository, as [`find_model_file`] finds it, that must be there.
 ///
 /// # Errors
 /// The same as for [`find_model_file`], and if there is no such file.

@@ -119,7 +119,7 @@ impl Tokenizer {
         }
     }
 
-    /// The same for files that a library encodes.
+    /// A tokenizer from files that a library encodes.
     fn of_library(files: TokenizerFiles, definition: Definition, prefer_fast: bool) -> Result<Self> {
         let Definition { json, known } = definition;
         let spelling = TokenBytes::of(&json);
@@ -127,8 +127,8 @@ impl Tokenizer {
         Self::assemble(files, known, spelling, backend, fallback)
     }
 
-    /// The same, from a folder of tokenizers that were loaded before. What it has to read is kept there for the next
-    /// time, unless a library encodes.
+    /// A tokenizer from `folder`, which has those that were loaded before. If it is not there, it is made of its files and kept
+    /// there for the next time, unless a library encodes.
     pub(crate) fn kept_in(folder: &Path, files: TokenizerFiles) -> Result<Self> {
         let key = compiled::key(&files);
         if let Some((head, own)) = compiled::get(folder, &key).and_then(|bytes| from_kept(&bytes)) {

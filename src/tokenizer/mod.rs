@@ -191,7 +191,7 @@ impl Tokenizer {
         &self.conflicts
     }
 
-    /// Of these contradictions those that make prompts wrong: nothing stops at the eos that the files name, or a token has the
+    /// The contradictions that make prompts wrong: nothing stops at the eos that the files name, or a token has the
     /// id of ordinary text.
     pub(crate) fn grave_conflicts(&self) -> impl Iterator<Item = String> {
         let mut conflicts = self.conflicts.iter().filter(|_| self.special.eos.is_none());

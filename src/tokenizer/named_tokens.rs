@@ -22,7 +22,7 @@ pub(crate) const ADDED_TOKENS_DECODER: &str = "added_tokens_decoder";
 pub(crate) struct NamedTokens {
     /// By names such as `eos_token`.
     by_name: BTreeMap<String, AddedToken>,
-    /// Of lists, with the key of the list.
+    /// The tokens of lists, each with the key of its list.
     unnamed: Vec<(String, AddedToken)>,
 }
 

@@ -61,8 +61,8 @@ fn removes(normalizer: &Value) -> bool {
     }
 }
 
-/// Whether a pre-tokenizer begins with the three patterns of DeepSeek, as far as the first one tells, and has other steps
-/// after them than the one that makes characters of bytes.
+/// Whether a pre-tokenizer begins with the three patterns of DeepSeek, of which only the first one is compared, and has
+/// further steps besides the one that makes characters of bytes.
 fn drops_steps(pre_tokenizer: &Value) -> bool {
     let Some([digits, _, _, others @ ..]) = pre_tokenizer["pretokenizers"].as_array().map(Vec::as_slice) else {
         return false;

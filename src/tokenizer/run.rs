@@ -58,7 +58,7 @@ pub(crate) struct Chunk<'a> {
     /// The content of the `normalized` token on the left, which is normalized with the text.
     pub(crate) left: &'a str,
     pub(crate) text: &'a str,
-    /// The same on the right.
+    /// The content of the `normalized` token on the right, which is normalized with the text.
     pub(crate) right: &'a str,
     /// Where the text begins in its run.
     pub(crate) offset: usize,

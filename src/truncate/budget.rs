@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::truncate::truncation::Truncation;
 
-/// How long a prompt may be: as many tokens as the context has without those of the answer.
+/// How long a prompt may be: the context's tokens without those reserved for the answer.
 ///
 /// ```
 /// use metatok::ContextBudget;

@@ -84,7 +84,7 @@ impl Fitted {
         Self { prompt, truncated: None, conversation: None }
     }
 
-    /// The same prompt with the numbers of this whole conversation, unless a chat wrapper made others.
+    /// This prompt with the numbers of the whole conversation, unless a chat wrapper made others.
     fn numbered_as(mut self, whole: &Conversation) -> Self {
         if let (Some(truncated), None) = (&self.truncated, &self.conversation) {
             let messages = Numbers::without(&truncated.messages);
@@ -134,8 +134,8 @@ impl PromptBuilder {
         Ok(self.fit_rest(conversation, prepared, examples, budget)?.numbered_as(conversation))
     }
 
-    /// The same, but spans and media number what is left. Examples and turns are dropped before a conversation is prepared,
-    /// because afterwards they may no longer be told apart.
+    /// [`Self::fit`], but spans and media number the rest that is kept. Examples and turns are dropped before a conversation
+    /// is prepared, because afterwards they may no longer be told apart.
     pub(crate) fn fit_rest(
         &self,
         conversation: &Conversation,
@@ -184,7 +184,7 @@ impl PromptBuilder {
         self.build_dropping(&droppable, budget, prompt, &mut session)
     }
 
-    /// The prompt without as many tokens as are too many.
+    /// The prompt without the tokens that exceed the budget.
     fn cut(&self, prompt: TokenizedPrompt, budget: &ContextBudget) -> Result<Fitted> {
         let from = prompt.input_ids.len();
         let cut = Cut::choose(self, &prompt, from - budget.limit(), budget.truncation);

@@ -1,15 +1,15 @@
-//! The numbers of what is left, among all that there was.
+//! The numbers that kept messages and examples have in the whole conversation.
 
-/// Which numbers are gone: for each of them, in order, how many that are left come before it.
+/// The numbers that were dropped: how many kept ones come before each of them, in order.
 pub(super) struct Numbers(Vec<usize>);
 
 impl Numbers {
-    /// All numbers without these, which are in order.
+    /// All numbers without the dropped ones, which are in order.
     pub(super) fn without(gone: &[usize]) -> Self {
         Self(gone.iter().enumerate().map(|(before, gone)| gone - before).collect())
     }
 
-    /// The number among all of what has this number among those that are left.
+    /// The number in the whole conversation of the kept one with this number.
     pub(super) fn among_all(&self, left: usize) -> usize {
         left + self.0.partition_point(|before| *before <= left)
     }

@@ -118,7 +118,7 @@ impl Turns {
         self.answer_generated(ids, None)
     }
 
-    /// The same for ids at whose `stop` the answer ends, even if the builder does not have it.
+    /// Adds the answer as the engine's ids, which ends at `stop` even if the builder does not have that stop.
     pub(crate) fn answer_generated(&mut self, ids: &[TokenId], stop: Option<&Stop>) -> Result<()> {
         let (said, read) = answer::read(&self.builder, ids, stop, self.strip_thoughts, ReservedTokens::LeftOut)?;
         if let Some((_, seen)) = &mut self.seen {

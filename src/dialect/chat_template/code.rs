@@ -19,7 +19,7 @@ pub(super) struct Code<'t> {
     tokens: Vec<Token<'t>>,
     /// Where each token is in its tag.
     spans: Vec<Range<usize>>,
-    /// Of each bracket its other one.
+    /// The matching bracket of each bracket.
     partners: Vec<Option<usize>>,
     pub(super) is_statement: bool,
 }
@@ -30,7 +30,7 @@ pub(super) fn codes(source: &str) -> impl Iterator<Item = Code<'_>> {
 }
 
 impl<'t> Code<'t> {
-    /// Of a tag with its delimiters.
+    /// The code of a tag with its delimiters.
     pub(super) fn of(tag: &'t str) -> Self {
         let (tokens, spans): (Vec<_>, Vec<_>) = tokens(&tag[2..tag.len() - 2]).unzip();
         let spans = spans.into_iter().map(|span| 2 + span.start..2 + span.end).collect();

@@ -1,4 +1,4 @@
-//! What a template does with contents, as far as its code tells.
+//! What a template does with contents, as its code shows.
 
 use crate::conversation::is_space;
 use crate::dialect::chat_template::code::{Code, codes};
@@ -6,8 +6,8 @@ use crate::dialect::chat_template::escapes::unescaped;
 use crate::dialect::chat_template::lists::{binds_only_lists, follows_list, is_list_name, loops_over_lists};
 use crate::dialect::chat_template::source::is_name;
 
-/// What a template looks for in content or compares it with, without the blanks around it: what stands in quotes as an
-/// argument or an operand. Plain names are left out, which are mostly roles and keys.
+/// The texts that a template looks for in content or compares it with, without the blanks around them: those in quotes that
+/// are an argument or an operand. Plain names are left out; they are mostly roles and keys.
 pub(super) fn sought(source: &str) -> Vec<String> {
     let mut sought = Vec::new();
     for code in codes(source) {
@@ -26,23 +26,23 @@ pub(super) fn sought(source: &str) -> Vec<String> {
     sought
 }
 
-/// What stands in quotes in a template's code.
+/// The texts in quotes in a template's code.
 pub(super) fn literals(source: &str) -> impl Iterator<Item = String> {
     let of_code = |code: Code<'_>| code.texts().filter_map(|(_, text)| unescaped(text)).collect::<Vec<_>>();
     codes(source).flat_map(of_code)
 }
 
-/// The names in a template's code, of variables and of what they have.
+/// The names in a template's code: of variables, and of their attributes and methods.
 pub(super) fn names(source: &str) -> impl Iterator<Item = &str> {
     codes(source).flat_map(|code| code.words().collect::<Vec<_>>())
 }
 
-/// What stands in quotes without the blanks around it.
+/// The texts in quotes, without the blanks around them.
 pub(super) fn texts(source: &str) -> impl Iterator<Item = String> {
     literals(source).map(|text| text.trim_matches(is_space).to_owned()).filter(|text| !text.is_empty())
 }
 
-/// By what a template splits contents, without the blanks around it.
+/// The texts at which a template splits contents, without the blanks around them.
 pub(super) fn split_by(source: &str) -> Vec<String> {
     let of_code = |code: Code<'_>| -> Vec<String> {
         let splits = code.texts().filter(|(at, _)| code.is_argument_of(*at, &["split"]));
@@ -51,8 +51,8 @@ pub(super) fn split_by(source: &str) -> Vec<String> {
     codes(source).flat_map(of_code).collect()
 }
 
-/// What a template replaces by a text that this holds for, or by one that its code does not tell. What it replaces is
-/// empty if the code does not tell that.
+/// The texts that a template replaces by one for which `is` holds, or by one that its code does not show. A replaced text
+/// that the code does not show is empty here.
 pub(super) fn replaced_by(source: &str, is: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut replaced = Vec::new();
     for code in codes(source) {
@@ -149,7 +149,7 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a bracket here is of what stands before it, and makes no list.
+/// Whether a bracket here belongs to the value before it, and makes no list.
 fn follows_value(code: &Code<'_>, at: usize) -> bool {
     const OPERATORS: [&str; 8] = ["and", "elif", "else", "if", "in", "is", "not", "or"];
     let before = at.wrapping_sub(1);

@@ -73,7 +73,7 @@ fn join(
     filters::join(state, &items.map(as_text).collect(), joiner, attribute, kwargs)
 }
 
-/// What lines are indented by: a text, or so many blanks, `most` at most.
+/// What lines are indented by: a text, or this number of blanks, at most `most`.
 fn width(given: Value, most: i64) -> Result<String, Error> {
     match given.as_str() {
         Some(text) => Ok(text.to_owned()),

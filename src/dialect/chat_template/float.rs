@@ -36,7 +36,7 @@ pub(super) fn of(number: f64) -> Value {
     }
 }
 
-/// The same as a number of Jinja's.
+/// A float of a conversation as a number of Jinja's.
 pub(super) fn as_number(value: &Value) -> Value {
     match value.downcast_object_ref::<WithExponent>() {
         Some(WithExponent(number)) => Value::from(*number),

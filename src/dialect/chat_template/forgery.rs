@@ -15,7 +15,7 @@ pub(super) struct Forgery {
     edges: [bool; 256],
     /// What a template could put a text between to make a token of all three.
     inner: Vec<String>,
-    /// Of what a template could make the begin or the end of a token.
+    /// What a template could turn into the begin or the end of a token.
     replaced: Vec<String>,
     /// None if the template may take contents apart whatever they are.
     whole: Option<Whole>,
@@ -99,7 +99,7 @@ impl Forgery {
         !self.inner.is_empty() && !text.is_empty() && self.whole.as_ref().is_none_or(could)
     }
 
-    /// The same for the whole content of a message.
+    /// Whether the whole content of a message, or a piece of it, could become part of a reserved token.
     pub(super) fn content_could_forge(&self, text: &str) -> bool {
         self.could_forge(text)
             && self.whole.as_ref().is_none_or(|whole| whole.could_forge(text, |end| self.has_edge(end)))

@@ -1,7 +1,7 @@
 //! The form in which a chat template takes contents: as one text, as a list of parts, or both.
 //!
 //! Templates of text models print a list as Python does, and some of vision models write nothing of a text. So each form is
-//! tried once for each role, and what is said in another form is said in one that the template takes, as in vLLM and
+//! tried once for each role, and a content in another form is given in one that the template takes, as in vLLM and
 //! llama.cpp.
 
 use std::borrow::Cow;

@@ -1,12 +1,12 @@
-//! What a value in a template can tell of contents, for plain chats: a system message perhaps, then questions and answers by
-//! turns, of text alone that is not blank.
+//! What a value in a template can tell of contents, for plain chats: a system message perhaps, then alternating
+//! questions and answers, of text alone that is not blank.
 
 /// How a value depends on the contents of a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// Not at all: it follows from the template, the roles and the number of messages.
+    /// Independent of content: it follows from the template, the roles and the number of messages.
     Fixed,
-    /// Not at all, and this is whether it is true.
+    /// Independent of content, with this truth value.
     Known(bool),
     /// The role of a message: one of [`ROLES`].
     Role,
@@ -14,7 +14,7 @@ pub(super) enum Kind {
     Undefined,
     /// None, as the tools of plain chats.
     Null,
-    /// A content as one text, or what is left of it where its ends are stripped.
+    /// A content as one text, or that text with its ends stripped.
     Content,
     /// Such a text, or something fixed.
     Text,

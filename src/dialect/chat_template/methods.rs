@@ -217,7 +217,7 @@ pub(super) fn indented(text: &str, width: &str, first: bool, blank: bool) -> Val
 }
 
 /// A string of at most `length` characters and `end` as the last of them, or up to `leeway` more characters without it. The
-/// last word of what is kept is left out, unless words may be cut.
+/// last word is dropped, unless words may be cut.
 pub(super) fn truncated(text: &str, length: usize, cuts_words: bool, end: &str, leeway: usize) -> Result<Value, Error> {
     let text = Text::of(text);
     let (plain, end_length) = (text.plain(), without_marks(end).chars().count());

@@ -230,7 +230,7 @@ fn no_order((one, other): (ValueKind, ValueKind)) -> Error {
     Error::new(ErrorKind::InvalidOperation, format!("values of the types {one} and {other} have no order"))
 }
 
-/// Of two values of which Python does not know which is less, what is compared in them.
+/// The kinds that Python cannot compare in two values, if it cannot say which of the two is less.
 fn without_order(one: &Value, other: &Value) -> Option<(ValueKind, ValueKind)> {
     match (kind(one), kind(other)) {
         (ValueKind::String, ValueKind::String) | (ValueKind::Number, ValueKind::Number) => None,

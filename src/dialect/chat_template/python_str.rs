@@ -60,7 +60,7 @@ pub(super) fn split(text: &str, separator: &str, most: usize, from_end: bool) ->
         .collect()
 }
 
-/// The same between white space.
+/// The words of `str.split` and `str.rsplit` without a separator, which are between white space.
 pub(super) fn split_white_space(text: &str, most: usize, from_end: bool) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut rest = strip(text, &is_space, !from_end, from_end);

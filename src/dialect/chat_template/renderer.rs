@@ -115,7 +115,7 @@ impl ChatTemplateRenderer {
         self.plain(Chat::of(conversation, &self.added, mode == Mode::Generate)?, self.compiled.now())
     }
 
-    /// The same with contents in the form that the template takes.
+    /// The text of a prompt, with contents in the form that the template takes.
     pub(crate) fn prompt_text(&self, conversation: &Conversation, mode: Mode) -> Result<String> {
         let chat = Chat::of(conversation, &self.added, mode == Mode::Generate)?;
         self.plain(Chat { messages: &self.fit(chat)?, ..chat }, self.compiled.now())
@@ -160,7 +160,7 @@ impl ChatTemplateRenderer {
         self.compiled.render(chat.variables(&self.template, now, None)?, chat.tools.is_some(), way_out)
     }
 
-    /// The same text with the places of what the conversation brings; none if they cannot be known.
+    /// A prompt's `text` with the places of what the conversation brings; none if they cannot be known.
     fn marked(&self, chat: Chat<'_>, forgery: &Forgery, now: Option<DateTime>, text: &str) -> Result<Option<Marked>> {
         if chat.first_mark().is_some() || has_marks(text) {
             return Ok(None);
@@ -185,7 +185,7 @@ impl ChatTemplateRenderer {
         Ok(None)
     }
 
-    /// The same text with these marks, if they change nothing else.
+    /// A prompt's `text` with these marks; none if they change anything else.
     fn marked_by(
         &self,
         chat: Chat<'_>,

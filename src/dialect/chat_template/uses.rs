@@ -191,7 +191,7 @@ fn is_other_role(role: &Value) -> bool {
     role.as_str().is_some_and(|role| !ROLES.contains(&role))
 }
 
-/// Whether no message has a role of this list. A text has many texts in it.
+/// Whether no message has a role of this list. A text instead of a list contains many texts.
 fn are_other_roles(list: &Value) -> bool {
     !is_string(list) && list.try_iter().is_ok_and(|mut roles| roles.all(|role| is_other_role(&role)))
 }

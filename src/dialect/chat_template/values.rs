@@ -67,7 +67,7 @@ impl Values<'_> {
         Value::from(self.marked(text))
     }
 
-    /// The same as a string.
+    /// A text as a string, with marks unless it gets none.
     pub(super) fn marked(self, text: &str) -> String {
         match self.owner.and_then(|(owner, marking)| marking.owner(text, owner)) {
             Some(owner) => mark(text, owner),

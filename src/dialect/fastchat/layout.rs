@@ -116,7 +116,7 @@ fn both(piece: Piece<String>) -> [Piece<String>; 2] {
     [piece.clone(), piece]
 }
 
-/// The same of a fixed text.
+/// A fixed text for messages at even and odd positions alike.
 fn twice(fixed: &str) -> [Piece<String>; 2] {
     both(text(fixed))
 }
@@ -263,7 +263,7 @@ impl Layout<String> {
         }
     }
 
-    /// The same with every text transformed.
+    /// This layout with every text transformed.
     pub(super) fn try_map<P, E>(self, mut map: impl FnMut(String) -> Result<P, E>) -> Result<Layout<P>, E> {
         let mut piece = |piece: Piece<String>| match piece {
             Ok(text) => map(text).map(Ok),

@@ -169,7 +169,7 @@ impl Batch {
         }
     }
 
-    /// The same for a piece with characters of several bytes: it is cut between them where that changes nothing.
+    /// Lets a piece with characters of several bytes be merged. It is cut between them where that changes nothing.
     fn find_parts(&mut self, model: &Model, atoms: &Atoms, piece: &str, before: usize) {
         let bytes = piece.as_bytes();
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();

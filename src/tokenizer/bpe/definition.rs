@@ -1,4 +1,4 @@
-//! Reading a `tokenizer.json`, as far as this encoder knows exactly what it means.
+//! Reading a `tokenizer.json`. What this encoder does not know exactly is left to the libraries.
 
 use serde_json::{Map, Value};
 use tokenizers_classic::{DecoderWrapper, PostProcessorWrapper};
@@ -124,7 +124,7 @@ impl Bpe {
         }
     }
 
-    /// The same if vocabulary and merges are known; `json` need not have them.
+    /// Makes an encoder whose vocabulary and merges are known. `json` need not have them.
     ///
     /// # Errors
     /// The same as for [`Self::new`].
@@ -232,10 +232,10 @@ struct Spaces {
 }
 
 impl Spaces {
-    /// Of a byte-level vocabulary.
+    /// What a byte-level vocabulary does with spaces: nothing.
     const ORDINARY: Self = Self { prefix: Prefix::Never, marked: false, split: false };
 
-    /// Of a character-level vocabulary; none if spaces are not just meta spaces.
+    /// What a character-level vocabulary does with spaces; none if spaces are not just meta spaces.
     fn of(normalizer: &Value, pre_tokenizer: &Value) -> Option<Self> {
         let is_meta_space = |value: &Value| value == "▁";
         let is_space = |step: &Value| step["pattern"]["String"] == " ";

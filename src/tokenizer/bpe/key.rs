@@ -26,9 +26,9 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Of no piece.
+    /// The key that no piece has.
     pub(crate) const EMPTY: Self = Self { low: 0, high: 0 };
-    /// Of all long pieces.
+    /// The key that all long pieces share.
     pub(crate) const LONG: Self = Self { low: u64::MAX, high: u64::MAX };
 
     /// The key of these bytes.
@@ -73,7 +73,7 @@ impl Key {
         (self.low ^ self.high.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Of the same text as a part of a piece. No length has this bit, nor what pieces with many tokens have.
+    /// The key of the same text as a part of a piece. It sets a bit that no length has, and no key of a piece with many tokens.
     pub(crate) fn of_part(self) -> Self {
         Self { high: self.high | 1 << 62, ..self }
     }
@@ -84,7 +84,7 @@ impl Key {
         self.low == other.low
     }
 
-    /// The same as `==`, without a branch.
+    /// Whether two keys are equal, without a branch.
     #[inline]
     pub(crate) fn is(self, other: Self) -> bool {
         (self.low ^ other.low) | (self.high ^ other.high) == 0

@@ -39,7 +39,7 @@ pub(crate) struct Known {
 #[derive(Clone, Copy)]
 pub(crate) struct Piece {
     pub(crate) key: Key,
-    /// Of a short piece [`Key::quick_hash`], of a long one [`hash_of_long`].
+    /// [`Key::quick_hash`] of a short piece, [`hash_of_long`] of a long one.
     pub(crate) hash: u64,
     /// How many known tokens come before it.
     pub(crate) before: u32,

@@ -72,12 +72,12 @@ enum Prefix {
     Always,
     /// By the pre-tokenizer, unless there is one.
     IfMissing,
-    /// The same at the begin of a prompt.
+    /// By the pre-tokenizer, at the begin of a prompt, unless there is one.
     IfMissingAtStart,
 }
 
 impl Normalizer {
-    /// Of a byte-level vocabulary.
+    /// The normalizer of a byte-level vocabulary.
     fn of_bytes(library: Option<NormalizerWrapper>) -> Self {
         match library {
             None => Self::None,

@@ -80,7 +80,7 @@ impl PieceCache {
         Table { places: &self.places, shift: self.shift }
     }
 
-    /// The place of a piece with this hash, of a short one its key's.
+    /// The place of a piece with this hash. The hash of a short piece is that of its key.
     #[inline]
     fn place(&self, hash: u64) -> usize {
         self.table().place(hash)
@@ -92,20 +92,20 @@ impl PieceCache {
         self.table().prefetch(hash);
     }
 
-    /// The same for the text of a long piece that may be there.
+    /// Asks for the memory of the text of a long piece that may be there.
     #[inline]
     pub(crate) fn prefetch_text(&self, hash: u64) {
         let text = self.places[self.place(hash)].0[0].key.parts()[1] as u32;
         prefetch_index(self.texts.as_bytes(), text as usize);
     }
 
-    /// Where a short piece is that was kept, which holds until another one is.
+    /// Where a short piece is that was kept. That is right until another piece is kept.
     #[inline]
     pub(crate) fn find(&self, key: Key) -> Option<Found> {
         self.find_by(key.quick_hash(), |kept| kept.is(key) || kept.is(of_many(key)))
     }
 
-    /// The same for a long piece.
+    /// Where a long piece is that was kept. That is right until another piece is kept.
     pub(crate) fn find_long(&self, piece: &str, hash: u64) -> Option<Found> {
         if piece.len() > LONGEST {
             return None;
@@ -152,7 +152,7 @@ impl PieceCache {
         self.put_as(if tokens.len() > FEW { of_many(key) } else { key }, tokens);
     }
 
-    /// The same for a long piece.
+    /// Keeps the tokens of a long piece that is not known, if there is room.
     pub(crate) fn put_long(&mut self, piece: &str, hash: u64, tokens: &[TokenId]) {
         if piece.len() <= LONGEST && self.count < MOST && self.texts.len() + piece.len() <= MOST_BYTES {
             let key = long_key(hash, piece.len(), self.texts.len() as u32);
@@ -212,7 +212,7 @@ impl PieceCache {
 }
 
 impl<'a> Table<'a> {
-    /// The place of a piece with this hash, of a short one its key's.
+    /// The place of a piece with this hash. The hash of a short piece is that of its key.
     #[inline]
     fn place(self, hash: u64) -> usize {
         (hash >> self.shift) as usize

@@ -43,7 +43,7 @@ pub(crate) fn key(files: &TokenizerFiles) -> String {
     key_of(first.into_iter().chain(others.map(Option::as_deref)))
 }
 
-/// A `tokenizer_config.json` as far as ids depend on it. People edit chat templates, and each time the rest is the same.
+/// A `tokenizer_config.json` without the chat template, on which ids do not depend, and which people edit.
 fn without_chat_template(config: &[u8]) -> Cow<'_, [u8]> {
     let Ok(mut keys) = parse_json::<Map<String, Value>>(config) else { return config.into() };
     match keys.remove("chat_template") {
@@ -57,7 +57,7 @@ pub(crate) fn key_of<'f>(files: impl IntoIterator<Item = Option<&'f [u8]>>) -> S
     let mut hash = Sha256::new();
     hash.update(MARK);
     for file in files {
-        // A file that is missing is another thing than an empty one.
+        // A missing file must hash differently from an empty one.
         hash.update(file.map_or(u64::MAX, |file| file.len() as u64).to_le_bytes());
         hash.update(file.unwrap_or_default());
     }

@@ -79,7 +79,7 @@ struct Class {
     adds_bos: bool,
     /// The special tokens, whose ids follow those of the model.
     special: &'static [&'static str],
-    /// Of these, the ones that are put before a prompt.
+    /// The special tokens that are put before a prompt.
     begin: &'static [&'static str],
 }
 

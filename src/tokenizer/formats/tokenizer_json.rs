@@ -44,13 +44,13 @@ impl Serialize for Entries<'_> {
 }
 
 impl<'a> Bpe<'a> {
-    /// Of bytes. With `ignore_merges` text that is an entry is that token, whatever its merges.
+    /// A model of bytes. With `ignore_merges`, text that is an entry becomes that token, whatever its merges.
     pub(super) fn of_bytes(vocabulary: &'a Vocabulary, merges: Vec<Merge<'a>>, ignore_merges: bool) -> Self {
         let vocab = Entries { vocabulary, with_added: false };
         Self { ignore_merges, fuse_unk: false, ..Self::new(vocab, merges) }
     }
 
-    /// Of characters, as SentencePiece's. What has no entry becomes its bytes, with `byte_fallback`, or `unk_token`.
+    /// A model of characters, as SentencePiece's. Text without an entry becomes its bytes with `byte_fallback`, else `unk_token`.
     pub(super) fn of_characters(
         vocabulary: &'a Vocabulary,
         merges: Vec<Merge<'a>>,

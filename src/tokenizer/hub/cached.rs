@@ -9,7 +9,7 @@ use hf_hub::{Cache, Repo, RepoType};
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::hub::failure::of_cache;
 
-/// Of what kind a repository is.
+/// The kind of a repository.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Model,

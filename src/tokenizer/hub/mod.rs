@@ -35,7 +35,7 @@ pub(crate) fn find_file(name: &str, file: &str) -> Result<Option<PathBuf>> {
     Hub::of(name, Kind::Model)?.find(file)
 }
 
-/// The same for a file that must be there.
+/// Downloads a file that must be there, as [`find_file`] does.
 #[cfg(feature = "candle")]
 pub(crate) fn require_file(name: &str, file: &str) -> Result<PathBuf> {
     Hub::of(name, Kind::Model)?.require(file)

@@ -18,7 +18,7 @@ pub(super) struct Lane {
     symbols: [TokenId; ROOM],
     /// A bit for each symbol that was not merged into another, the first one's the lowest.
     standing: u64,
-    /// Of each symbol's pair with the next one the rank, and its place in the lower bits.
+    /// The rank of each symbol's pair with the next one, and the symbol's place in the lower bits.
     ranks: [i32; ROOM],
     /// Whether only the first [`RANKS`] of them are of this piece.
     is_short: bool,

@@ -11,7 +11,7 @@ use queue::Queue;
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::merges::{Merges, NEVER};
 
-/// The number of pieces that are merged by turns: while one waits for memory, the others go on.
+/// The number of pieces that are merged in turn: while one waits for memory, the others go on.
 const LANES: usize = 4;
 
 /// Merges pieces.

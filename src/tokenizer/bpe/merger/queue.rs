@@ -16,7 +16,7 @@ const GONE: TokenId = TokenId::MAX;
 pub(super) struct Queue {
     /// The rank of each symbol's pair with the next one, which tells whether what is queued still holds.
     ranks: Vec<u32>,
-    /// For each symbol, the one before and the one after.
+    /// The previous and next symbol of each symbol.
     beside: Vec<(u32, u32)>,
     /// Ranks and places.
     queue: BinaryHeap<Reverse<(u32, u32)>>,

@@ -58,7 +58,7 @@ const PHARYNGEAL_FRICATIVE: char = 'ʕ';
 /// A small s, of which patterns that ignore case make `'s`, which the scanner does not know.
 pub(super) const LONG_S: char = 'ſ';
 
-/// Of each 256 characters, whether one of these is among them.
+/// Whether each block of 256 characters has one of these.
 const BLOCKS: [bool; 0x1100] = {
     let mut blocks = [false; 0x1100];
     blocks[PHARYNGEAL_FRICATIVE as usize >> 8] = true;
@@ -76,7 +76,8 @@ const BLOCKS: [bool; 0x1100] = {
     blocks
 };
 
-/// Of as many bytes, and of the kind that this character is for the reference; none if it is what it is.
+/// A character of the same length whose class today is the one that the reference gives this character; none if the class is
+/// the same.
 fn stand_in(c: char, before: Option<char>, has_long_s: bool) -> Option<&'static str> {
     if !BLOCKS[c as usize >> 8] {
         return None;

@@ -12,13 +12,13 @@ use crate::tokenizer::bpe::split::variant::Variant;
 pub(crate) enum Pattern {
     /// The one that `ByteLevel` pre-tokenizers have by themselves.
     Gpt2,
-    /// The same with each digit by itself, and what is between digits as a text of its own: Command R, Aya.
+    /// As GPT-2's, with each digit by itself, and what is between digits as a text of its own: Command R, Aya.
     Gpt2Digits,
     /// The one of GPT-4, Llama 3, GLM-4 and others, and what Qwen and others have made of it.
     Cl100k(Variant),
     /// Words are cut before capital letters, too: gpt-oss, Llama 4.
     O200k,
-    /// The same with each digit by itself, and without contractions: Mistral, since Nemo.
+    /// As o200k's, with each digit by itself, and without contractions: Mistral, since Nemo.
     Tekken,
     /// As o200k's, with Chinese characters apart from other letters: Kimi.
     Kimi,

@@ -44,7 +44,7 @@ impl Scanner {
         }
     }
 
-    /// The same for a text that blocks could not cut as it is.
+    /// Gives the parts of a text that blocks could not cut as it is, with the ends of their pieces.
     #[cold]
     fn cut_unknown(&mut self, pattern: Pattern, text: &str, take: &mut impl FnMut(&str, &[u32])) {
         let Self { blocks, any, rest } = self;
@@ -191,7 +191,8 @@ impl Any {
     }
 }
 
-/// The same text with a letter of as many bytes in place of each mark, by what kind of character each byte belongs to.
+/// Writes a text to `marked`, with a letter of the same length in bytes in place of each mark. `tags` gives the kind of
+/// character that each byte belongs to.
 fn put_letters_for_marks(text: &str, tags: &[u8], marked: &mut String) {
     marked.clear();
     marked.extend(text.char_indices().map(|(at, c)| match c.len_utf8() {

@@ -56,7 +56,7 @@ impl Variant {
         SPACE.contains(&rest).then_some(this)
     }
 
-    /// The same for a pattern with which what is between digits is cut.
+    /// The variant of `pattern`, which cuts the text between digits. `apart` is the pattern that cuts digits apart before it.
     pub(super) fn behind_digits(apart: &str, pattern: &str) -> Option<Self> {
         let (apart, "") = digits(apart)? else { return None };
         // Digits are cut apart before, so more than nine in a row are never left.

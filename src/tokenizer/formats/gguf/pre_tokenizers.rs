@@ -30,7 +30,7 @@ pub(super) struct PreTokenizer {
 enum Splits {
     /// The pattern of `ByteLevel`.
     Gpt2,
-    /// The same after each digit stands by itself.
+    /// The pattern of `ByteLevel`, after each digit was made a piece by itself.
     Gpt2Digits,
     /// Patterns, one after the other. Their matches, and what is between them, are pieces.
     Patterns(&'static [&'static str]),

@@ -5,7 +5,7 @@ use crate::tokenizer::bpe::split::blocks::simd::{SIZE, Simd};
 /// The first and the last of the bytes with which letters alone begin.
 pub(super) const LETTERS_OF_TWO: [u8; 2] = [0xD0, 0xD1];
 pub(super) const LETTERS_OF_THREE: [u8; 2] = [0xE5, 0xE9];
-/// The same of letters of a script.
+/// The first and the last of the bytes with which letters of a script alone begin.
 pub(super) const IDEOGRAPHS: [u8; 2] = [0xE5, 0xE8];
 
 /// After the first one of [`LETTERS_OF_TWO`], a byte below this one makes a capital letter, and any other a small one.
@@ -47,7 +47,7 @@ pub(super) struct Classes {
     /// Letters and signs of scripts, which are in no other class.
     pub(super) script_letters: u64,
     pub(super) script_signs: u64,
-    /// Of a character of several bytes the first one, and those after it.
+    /// The first byte of each character of several bytes, and the bytes after it.
     pub(super) leads: u64,
     pub(super) inner: u64,
     /// The first bytes of characters of two and of three bytes that are certainly letters: most of Cyrillic and Chinese.

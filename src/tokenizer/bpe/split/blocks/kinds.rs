@@ -33,11 +33,11 @@ pub(super) enum Kind {
 /// Characters that differ in their last byte.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row {
-    /// What is a letter or something other for every pattern; what is not needs another look.
+    /// Characters that every pattern takes for letters, or for something other. The rest needs another look.
     pub(super) plain: u64,
-    /// The same for patterns with case, for which marks are not.
+    /// Such characters for patterns with case: marks are not among them.
     pub(super) plain_with_case: u64,
-    /// The same for patterns with scripts: letters, marks, and signs outside of scripts.
+    /// Such characters for patterns with scripts: letters, marks, and signs outside of scripts.
     pub(super) plain_with_scripts: u64,
     pub(super) letters: u64,
     pub(super) capitals: u64,

@@ -236,7 +236,7 @@ impl Rules {
         starts
     }
 
-    /// The same as `parting`, of white space with these first bytes.
+    /// The bits of `parting` for white space of several bytes, which begins at `leads`.
     fn parting_wide(self, text: &str, base: usize, mut leads: u64) -> u64 {
         let mut parting = 0;
         while leads != 0 {
@@ -269,7 +269,7 @@ impl Rules {
         starts & !(inner as u64) | opened as u64
     }
 
-    /// Of the capital letters at these bytes those with which only others follow up to the word's end.
+    /// The capital letters at these bytes that only capital letters follow, up to the word's end.
     fn last_capitals(self, text: &str, base: usize, mut capitals: u64) -> u64 {
         let mut last = 0;
         while capitals != 0 {

@@ -10,7 +10,7 @@ pub(super) const AT_ONCE: usize = 16;
 pub(super) trait Simd: Copy {
     /// 64 bytes. Compared as numbers with a sign: those of characters of several bytes are below zero.
     type Bytes: Copy;
-    /// For each of them yes or no.
+    /// One yes/no bit for each byte.
     type Mask: Copy;
 
     fn load(self, bytes: &[u8; SIZE]) -> Self::Bytes;
@@ -91,7 +91,7 @@ impl Simd for Portable {
     }
 }
 
-/// Of processors with AVX2. Without closures: what is not certainly inlined is compiled for any processor.
+/// The instructions of processors with AVX2. Without closures: what is not certainly inlined is compiled for any processor.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::__m256i;
@@ -158,7 +158,7 @@ mod avx2 {
     }
 }
 
-/// Of processors with AVX-512.
+/// The instructions of processors with AVX-512.
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::__m512i;
