@@ -17,12 +17,16 @@ mod stops;
 mod text_encoder;
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
+
+use aho_corasick::AhoCorasick;
 
 use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
 pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 use crate::conversation::Mode;
 use crate::dataset::{InputFormat, ReadsFor, RecordReader};
+use crate::dialect::{ChatTemplate, Day};
 use crate::error::{Result, Warning};
 use crate::render::{ApiTemplate, Renderer};
 use crate::stop::{Completion, StopCriteria, Trimmer};
@@ -31,10 +35,10 @@ use buffers::Buffers;
 pub(crate) use combine::{ROLES_ONLY, name_a_template};
 pub use join::JoinSession;
 pub use options::BuilderOptions;
+use plain_chat::MOST_MESSAGES;
 pub(crate) use plain_chat::{alternating_chat, plain_chat};
 pub use run_counts::RunCounts;
 pub use session::Session;
-use shortcut::Shortcut;
 pub use text_encoder::TextEncoder;
 
 /// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their
@@ -81,6 +85,34 @@ struct Shared {
     #[expect(clippy::vec_box, reason = "sessions take them and give them back: only a pointer is moved")]
     idle: Mutex<Vec<Box<Buffers>>>,
     shortcut: Shortcut,
+}
+
+/// The builder's shortcut, if any, and the template it is made from.
+#[derive(Default)]
+struct Shortcut {
+    source: Option<Box<ShortcutSource>>,
+    ready: OnceLock<ReadyShortcut>,
+    built: AtomicU64,
+    /// Whether it gave other ids after all, and is not used any more.
+    is_wrong: AtomicBool,
+}
+
+/// A second builder, for plain chats, and the chats for which it is right.
+struct ReadyShortcut {
+    builder: PromptBuilder,
+    /// What the template looks for in content, and then may do anything.
+    sought: AhoCorasick,
+    /// The only day on which it is right, if the template tells the day.
+    day: Option<Day>,
+    /// Whether it gives the ids of the template for chats of each number of turns, without a system message and with one.
+    is_right_for: Box<[[OnceLock<bool>; MOST_MESSAGES]; 2]>,
+}
+
+/// What a shortcut is made of.
+pub(crate) struct ShortcutSource {
+    pub(crate) template: ChatTemplate,
+    /// For the builder of the shortcut.
+    pub(crate) options: BuilderOptions,
 }
 
 impl PromptBuilder {

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use aho_corasick::AhoCorasick;
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::plain_chat::{MOST_MESSAGES, Shape, has_plain_ends, plain_chat};
-use crate::builder::{BuilderOptions, PromptBuilder, Session};
+use crate::builder::{BuilderOptions, PromptBuilder, ReadyShortcut, Session, Shortcut, ShortcutSource};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ChatTemplate, Day};
 use crate::error::{ErrorKind, Result};
@@ -19,34 +19,6 @@ use crate::tokenizer::Tokenizer;
 const COMPARED: u64 = 256;
 /// The most turns of the chats that tell at once whether a shortcut is right.
 const SHORT: usize = 3;
-
-/// The builder's shortcut, if any, and the template it is made from.
-#[derive(Default)]
-pub(super) struct Shortcut {
-    source: Option<Box<ShortcutSource>>,
-    ready: OnceLock<ReadyShortcut>,
-    built: AtomicU64,
-    /// Whether it gave other ids after all, and is not used any more.
-    is_wrong: AtomicBool,
-}
-
-/// A second builder, for plain chats, and the chats for which it is right.
-struct ReadyShortcut {
-    builder: PromptBuilder,
-    /// What the template looks for in content, and then may do anything.
-    sought: AhoCorasick,
-    /// The only day on which it is right, if the template tells the day.
-    day: Option<Day>,
-    /// Whether it gives the ids of the template for chats of each number of turns, without a system message and with one.
-    is_right_for: Box<[[OnceLock<bool>; MOST_MESSAGES]; 2]>,
-}
-
-/// What a shortcut is made of.
-pub(crate) struct ShortcutSource {
-    pub(crate) template: ChatTemplate,
-    /// For the builder of the shortcut.
-    pub(crate) options: BuilderOptions,
-}
 
 impl Shortcut {
     /// For a builder that may have one.
