@@ -27,6 +27,7 @@ pub(crate) struct Assembler {
     /// Whether content next to the template's text could merge a reserved token away, see [`come_by_merges`].
     pub(crate) own_tokens_merge: bool,
     pub(crate) special_tokens: AddSpecialTokens,
+    pub(crate) special_tokens_of_strings: AddSpecialTokens,
     /// Whether prompts are to be continued, so nothing may come after them.
     pub(crate) is_open: bool,
     /// What is still to be done about control tokens in the template's text.

@@ -11,7 +11,7 @@ use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::Segment;
 use crate::tokenizer::RunCache;
-use crate::tokenizer::{Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
+use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 
 /// Once this many prompts one after the other were too long, the next one probably is, too.
 const MANY: u32 = 4;
@@ -101,6 +101,7 @@ pub(super) struct Assembly<'p> {
     pub(super) media: Vec<MediaSpan>,
     pub(super) offsets: Option<Offsets>,
     is_shortened: bool,
+    pub(super) special_tokens: AddSpecialTokens,
     /// The neighbour before the run that is being collected.
     before: Neighbour,
 }
@@ -159,6 +160,10 @@ impl<'p> Assembly<'p> {
                 .offsets
                 .then(|| Offsets { of_tokens: emptied(prompt.offsets.take(), scratch.capacity), text: 0 }),
             is_shortened: detail.is_shortened,
+            special_tokens: match detail.is_string {
+                true => assembler.special_tokens_of_strings,
+                false => assembler.special_tokens,
+            },
             before: Neighbour::Edge,
         }
     }

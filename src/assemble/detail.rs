@@ -1,6 +1,8 @@
 //! What is wanted of a prompt in addition to its ids.
 
-/// What is wanted in addition to the ids.
+use crate::conversation::Conversation;
+
+/// What is wanted in addition to the ids, and of what.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Detail {
     pub(crate) spans: bool,
@@ -12,6 +14,8 @@ pub(crate) struct Detail {
     pub(crate) text: bool,
     /// Whether the prompt is the shortened form of one that is too long.
     pub(crate) is_shortened: bool,
+    /// Whether the conversation is a string, to which no template is applied.
+    pub(crate) is_string: bool,
 }
 
 impl Detail {
@@ -22,7 +26,13 @@ impl Detail {
         offsets: true,
         text: true,
         is_shortened: false,
+        is_string: false,
     };
+
+    /// The same, for this conversation.
+    pub(crate) fn of(self, conversation: &Conversation) -> Self {
+        Self { is_string: matches!(conversation, Conversation::Text(_)), ..self }
+    }
 
     /// Whether anything but ids and text is asked for.
     pub(crate) fn needs_origins(self) -> bool {

@@ -18,7 +18,7 @@ impl Assembly<'_> {
     pub(super) fn finish(mut self) -> TokenizedPrompt {
         let (prefix, suffix) = self.assembler.tokenizer.special_tokens_around();
         let (mut omitted, mut omitted_end) = (Vec::new(), Vec::new());
-        let (before, after) = match self.assembler.special_tokens {
+        let (before, after) = match self.special_tokens {
             AddSpecialTokens::Never => (0..0, 0..0),
             AddSpecialTokens::Always => (0..prefix.len(), 0..suffix.len()),
             AddSpecialTokens::Auto => {

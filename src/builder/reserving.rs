@@ -43,6 +43,7 @@ pub(super) fn assembler(
     let reserved = Reserved::new(hidden.iter().filter(|id| !is_written(id)));
     let reserved_entries = Reserved::new(reserved.iter().filter(|id| tokenizer.is_entry(*id)));
     let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
+    let special_tokens_of_strings = options.special_tokens.or(model.special_tokens_of_strings()).unwrap_or_default();
     let is_open = options.mode == Mode::Generate || options.open_answer;
     let own_tokens_merge = unreserved.is_some() && come_by_merges(&reserved, &tokenizer);
     Ok(Assembler {
@@ -54,6 +55,7 @@ pub(super) fn assembler(
         listed,
         respelled: Mutex::default(),
         special_tokens,
+        special_tokens_of_strings,
         is_open,
         template_cut,
     })

@@ -33,7 +33,7 @@ impl PromptBuilder {
         let arena = TextArena::default();
         let mut segments = self.segments(conversation, &arena)?;
         self.shared.assembler.cut_continuation(&mut segments, scored_bytes)?;
-        Ok(self.session().assemble(&segments, Detail::default())?.input_ids.len())
+        Ok(self.session().assemble(&segments, Detail::default().of(conversation))?.input_ids.len())
     }
 
     /// How many of the first ids of a conversation's prompt are those of its messages without this many last ones, with

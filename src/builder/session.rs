@@ -186,6 +186,7 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
+        let detail = detail.of(conversation);
         let Self { builder, buffers, .. } = self;
         let buffers = buffers.as_mut().expect("only dropping takes the buffers");
         let arena = TextArena::default();

@@ -35,7 +35,8 @@ pub struct Model {
     /// The chat templates of such repositories with which it was compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<Verification>,
-    /// Whether the tokenizer's own special tokens are added; `auto` by default.
+    /// Whether the tokenizer's own special tokens are added; `auto` by default. `never` means that the template writes them:
+    /// a conversation that is a string, to which no template is applied, gets those of `auto` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub special_tokens: Option<AddSpecialTokens>,
     /// The template. Without one, messages are written one per line.
@@ -130,6 +131,12 @@ pub struct Example {
 }
 
 impl Model {
+    /// Which special tokens a conversation gets that is a string: `never` is said of the template, if there is one.
+    pub(crate) fn special_tokens_of_strings(&self) -> Option<AddSpecialTokens> {
+        let has_template = self.meta_template.is_some() || self.conversation_template.is_some();
+        self.special_tokens.filter(|own| !has_template || *own != AddSpecialTokens::Never)
+    }
+
     /// A chat template with the variables with which this model was compared with one, if there were any.
     #[must_use]
     pub fn template_as_verified(&self, mut template: ChatTemplate) -> ChatTemplate {
