@@ -11,8 +11,8 @@ use metatok::{Error, ErrorKind, PromptBuilder, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyString};
-use serde_json::Value;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
+use serde_json::{Map, Value};
 
 use crate::error::OrRaise;
 use crate::json::{keys_to_json, text, to_json};
@@ -151,17 +151,40 @@ fn large_integer(value: &Bound<'_, PyAny>) -> Option<String> {
     is_large.then(|| Some(value.str().ok()?.to_string()))?
 }
 
-/// What stands in place of a record's value that is not read. A picture of its own under `image`, as `datasets` has it, is no
-/// path, and as good as missing.
+/// What stands in place of a record's value that is not read, such as a picture of its own under `image`, as `datasets` has it.
 fn unread(key: &str, value: &Bound<'_, PyAny>) -> Option<Value> {
-    let may_be_path =
-        || value.cast::<PyString>().is_ok() || value.cast::<PyList>().is_ok() || value.cast::<PyDict>().is_ok();
-    let is_medium = || MediaKind::ALL.iter().any(|kind| kind.name() == key);
-    match is_record_key(key) {
-        false => Some(Value::Bool(true)),
-        true if is_medium() && !may_be_path() => Some(Value::Null),
-        true => None,
+    if !is_record_key(key) {
+        return Some(Value::Bool(true));
     }
+    let kind = MediaKind::ALL.into_iter().find(|kind| [kind.name(), kind.list_key()].contains(&key))?;
+    // A list of NumPy has objects or texts.
+    let listed = value.call_method0("tolist").ok().filter(|_| !is_array(value));
+    let value = listed.as_ref().unwrap_or(value);
+    match value.cast::<PyList>() {
+        Ok(list) if list.iter().any(|item| is_opened(&item)) => {
+            // Whatever else is wrong with it is told when it is read as a whole.
+            let source = |item| if is_opened(&item) { Ok(Value::Object(Map::new())) } else { to_json(&item) };
+            list.iter().map(source).collect::<PyResult<_>>().ok()
+        }
+        Ok(_) => None,
+        Err(_) if is_opened(value) => Some(Value::Object(Map::new())),
+        Err(_) if key == kind.name() && (value.cast::<PyString>().is_err() && value.cast::<PyDict>().is_err()) => {
+            Some(Value::Null)
+        }
+        Err(_) => None,
+    }
+}
+
+/// Whether it is a picture, sound or video itself, such as an image of PIL or an array: an object that is no plain value.
+fn is_opened(source: &Bound<'_, PyAny>) -> bool {
+    let is_number = source.is_instance_of::<PyInt>() || source.is_instance_of::<PyFloat>();
+    is_array(source) || !is_number && to_json(source).is_err()
+}
+
+/// Whether it is an array of numbers, of NumPy or torch.
+fn is_array(object: &Bound<'_, PyAny>) -> bool {
+    let kind = || object.getattr("dtype").ok()?.getattr("kind").ok()?.extract::<String>().ok();
+    object.hasattr("shape").unwrap_or_default() && kind().is_none_or(|kind| !["O", "U", "S"].contains(&kind.as_str()))
 }
 
 /// A list of dicts that have nothing but a role and a content, both strings; none for anything else. The messages take over

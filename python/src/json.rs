@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use metatok::error::{Error, ErrorKind, Place};
 use pyo3::exceptions::{PyRecursionError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use serde_json::{Map, Number, Value};
 
 use crate::error::exception;
@@ -196,7 +198,11 @@ fn insert(
     depth: usize,
 ) -> Result<(), Failed> {
     let key = key_of(key)?;
-    let item = value(item, depth + 1).map_err(|failed| failed.within(&format!(".{key}")))?;
+    let item = match item.cast::<PyBytes>() {
+        // Of an image, audio or video, as `datasets` has it.
+        Ok(bytes) if key == "bytes" => Value::String(STANDARD.encode(bytes.as_bytes())),
+        _ => value(item, depth + 1).map_err(|failed| failed.within(&format!(".{key}")))?,
+    };
     map.insert(key, item);
     Ok(())
 }

@@ -164,3 +164,37 @@ def test_messages_may_have_what_is_written_as_text(builder: PromptBuilder, other
     shown = PromptBuilder(tokenizer="demo", chat_template="{{ messages[0].timestamp }}{{ messages[0].content }}", text=True)
     text = "" if isinstance(other, float) else str(other)
     assert shown.build(said).text == f"{text}Hi!"
+
+
+class Picture:
+    """What `datasets` gives for an image: an object of PIL."""
+
+
+@pytest.mark.filterwarnings("ignore::metatok.MetatokWarning")
+@pytest.mark.parametrize(
+    "media",
+    [
+        {"image": Picture()},
+        {"images": [Picture()]},
+        {"images": np.array([Picture()], dtype=object)},
+        {"images": np.array([{"bytes": b"\x89PNG", "path": None}], dtype=object)},
+        {"images": np.array(["a.png"])},
+        {"images": [np.zeros((2, 2, 3))]},
+        {"images": [{"bytes": b"\x89PNG", "path": None}]},
+        {"image": {"bytes": b"\x89PNG", "path": "a.png"}},
+    ],
+)
+def test_images_that_are_opened_have_their_places(media: dict[str, Any]) -> None:
+    parts = "{% for c in m.content %}{{ '<img>' if c.type == 'image' else c.text }}{% endfor %}"
+    builder = PromptBuilder(tokenizer="demo", chat_template=f"{{% for m in messages %}}{parts}{{% endfor %}}")
+    for content in ("<image>Hi!", [{"type": "image"}, {"type": "text", "text": "Hi!"}]):
+        assert builder.build({"messages": [{"role": "user", "content": content}], **media}).text == "<img>Hi!"
+    many = {"images": [Picture(), Picture()]}
+    with pytest.raises(metatok.MetatokError, match='"images" has 2 sources, but the messages have 1 part'):
+        builder.build({"messages": [{"role": "user", "content": "<image>Hi!"}], **many})
+
+
+def test_roles_of_training_data(builder: PromptBuilder) -> None:
+    expected = builder.build([{"role": "user", "content": "Hi!"}]).tolist()
+    assert builder.build([{"role": "human", "content": "Hi!"}]).tolist() == expected
+    assert [ids.tolist() for ids in builder.build_all([[{"role": "human", "content": "Hi!"}]])] == [expected]

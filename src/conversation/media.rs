@@ -56,7 +56,7 @@ impl MediaKind {
     }
 
     /// The key beside messages that lists the sources.
-    pub(crate) const fn list_key(self) -> &'static str {
+    pub const fn list_key(self) -> &'static str {
         match self {
             Self::Image => "images",
             Self::Audio => "audios",
@@ -333,6 +333,11 @@ impl Media {
         }
         self.others.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
     }
+}
+
+/// The URL that contains a medium, whose bytes are in base64.
+pub(super) fn data_url(kind: MediaKind, base64: &str) -> String {
+    format!("data:{};base64,{base64}", media_type(kind, base64).unwrap_or("application/octet-stream"))
 }
 
 /// The type of an image by its first bytes, which are the same in base64 whatever follows.

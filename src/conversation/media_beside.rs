@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::conversation::media::data_url;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Media, MediaKind, media_would_be_lost};
 use crate::error::{ErrorKind, Result, counted};
 use crate::wording::shown;
@@ -54,9 +55,12 @@ pub(crate) fn give_sources_to(
         );
         return Err(ErrorKind::Conversation(what).into());
     }
-    for (media, source) in parts.into_iter().zip(sources) {
-        media.set_source(source_of(source).ok_or_else(|| {
-            ErrorKind::Conversation(format!("{key:?} must list paths or URLs, not {}", shown(source)))
+    for (media, source) in parts.into_iter().zip(sources).filter(|(_, source)| !is_object_of_python(source)) {
+        media.set_source(source_or_data(kind, source).ok_or_else(|| {
+            let shown = shown(source);
+            let what =
+                format!("{key:?} must list paths, URLs, or objects with a path or with bytes in base64, not {shown}");
+            ErrorKind::Conversation(what)
         })?);
     }
     Ok(())
@@ -117,17 +121,26 @@ impl Content {
 }
 
 /// The sources under a key for one: it, or a list. Another value may be there for another purpose.
-pub(crate) fn sources_of_one(one: Option<Value>) -> Vec<Value> {
+pub(crate) fn sources_of_one(kind: MediaKind, one: Option<Value>) -> Vec<Value> {
     match one {
         Some(Value::Array(sources)) => sources,
-        Some(source) if source != "" && source_of(&source).is_some() => vec![source],
+        Some(source) if source != "" && (source_or_data(kind, &source).is_some() || is_object_of_python(&source)) => {
+            vec![source]
+        }
         _ => Vec::new(),
     }
 }
 
-/// Whether a value has a medium itself in place of its path.
-pub(crate) fn has_bytes(value: &Value) -> bool {
-    value.get("bytes").is_some_and(|bytes| !bytes.is_null())
+/// Whether it stands for a picture, sound or video that Python has opened. Only its place is known then, as of a part without
+/// a source.
+pub(crate) fn is_object_of_python(source: &Value) -> bool {
+    source.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+/// A path or URL, or a URL that contains the medium, as in the columns of `datasets`: their paths are mere names beside bytes.
+pub(crate) fn source_or_data(kind: MediaKind, value: &Value) -> Option<String> {
+    let bytes = value.get("bytes").and_then(Value::as_str);
+    bytes.map(|base64| data_url(kind, base64)).or_else(|| source_of(value))
 }
 
 /// A path or URL, or an object with one, as in the columns of `datasets`.

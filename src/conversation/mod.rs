@@ -31,11 +31,12 @@ pub(crate) use chat::{ENABLE_THINKING, REASONING_EFFORT};
 pub use chat_message::ChatMessage;
 pub use content::{Content, ContentPart, TextPart};
 pub(crate) use content::{ContentRef, map_texts};
-pub(crate) use function_call::END_OF_THOUGHTS;
+pub(crate) use function_call::{END_OF_THOUGHTS, calls};
 pub(crate) use media::unknown_type;
 pub use media::{Media, MediaKind};
 pub(crate) use media_beside::{
-    count_marks, give_sources_to, has_bytes, has_part_without_source, source_of, sources_of_one,
+    count_marks, give_sources_to, has_part_without_source, is_object_of_python, source_of, source_or_data,
+    sources_of_one,
 };
 pub use mode::Mode;
 pub(crate) use others::{media_would_be_lost, tools_would_be_lost};

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::conversation::{
-    Chat, Conversation, Item, MediaKind, REASONING_EFFORT, check_end, check_variables, has_bytes, source_of,
-    sources_of_one,
+    Chat, Conversation, Item, MediaKind, REASONING_EFFORT, check_end, check_variables, count_marks,
+    has_part_without_source, is_object_of_python, sources_of_one,
 };
 use crate::dataset::MaxOutLen;
 use crate::dataset::records::answered::{answered, one_of_two};
@@ -18,7 +18,7 @@ use crate::dataset::records::response_request::{is_for_responses, response_reque
 use crate::dataset::records::sampling_keys::sampling_keys;
 use crate::dataset::records::tools::tools;
 use crate::dataset::records::{InputFormat, Keys, Record};
-use crate::error::{At, ErrorKind, Result, Setting, way_out};
+use crate::error::{At, Result, Setting, way_out};
 
 /// Reads an object of a format.
 pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
@@ -70,12 +70,10 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
 /// Gives the media of a kind their sources, which are listed beside the messages.
 fn give_sources(conversation: &mut Conversation, kind: MediaKind, keys: &Keys<'_>, is_chat: bool) -> Result<()> {
     let one = keys.raw(kind.name()).filter(|_| is_chat).and_then(|raw| serde_json::from_str(raw).ok());
-    if one.as_ref().is_some_and(has_bytes) {
-        let what = format!("{:?} must be a path or a URL, but has bytes", kind.name());
-        return Err(ErrorKind::Conversation(what).into());
-    }
+    let is_list = keys.begins(kind.name(), '[');
+    let of_one = sources_of_one(kind, one);
     if !keys.is_empty(kind.list_key()) {
-        if !keys.is_empty(kind.name()) && one.as_ref().is_some_and(|one| source_of(one).is_some()) {
+        if !keys.is_empty(kind.name()) && !of_one.is_empty() && !is_list {
             return Err(refused(&format!("the record has both {:?} and {:?}", kind.name(), kind.list_key()))
                 .with_way_out("list all sources in one of them"));
         }
@@ -83,10 +81,16 @@ fn give_sources(conversation: &mut Conversation, kind: MediaKind, keys: &Keys<'_
         return conversation.give_sources(kind, kind.list_key(), &sources);
     }
     // One source, as in LLaVA's data. Beside other things than chats, or as another object, it may be anything.
-    let sources = sources_of_one(one);
-    match sources.is_empty() || conversation.has_source(kind) {
-        true => Ok(()),
-        false => conversation.give_sources(kind, kind.name(), &sources),
+    let is_needed = || match of_one.first() {
+        Some(one) if is_object_of_python(one) && !is_list => {
+            let messages = conversation.messages().unwrap_or_default();
+            has_part_without_source(messages, kind) || count_marks(messages, kind) > 0
+        }
+        one => one.is_some(),
+    };
+    match is_needed() && !conversation.has_source(kind) {
+        true => conversation.give_sources(kind, kind.name(), &of_one),
+        false => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use crate::conversation::{
-    ChatMessage, MediaKind, count_marks, give_sources_to, has_bytes, has_part_without_source, source_of, sources_of_one,
+    ChatMessage, MediaKind, count_marks, give_sources_to, has_part_without_source, source_or_data, sources_of_one,
 };
 use crate::dataset::row_error;
 use crate::dataset::rows::Row;
@@ -35,10 +35,7 @@ pub(crate) fn give_sources(messages: &mut [ChatMessage], row: &Row) -> Result<()
 fn of_parts(row: &Row, kind: MediaKind) -> Result<(&'static str, Vec<Json>)> {
     let column = |name: &str| row.get(name).map(|value| value.to_json()).filter(|value| !value.is_null());
     let (one, many) = (column(kind.name()), column(kind.list_key()));
-    if one.as_ref().is_some_and(has_bytes) {
-        return Err(row_error(&format!("column {:?} must be a path or a URL, but has bytes", kind.name())));
-    }
-    let sources = sources_of_one(one);
+    let sources = sources_of_one(kind, one);
     match many {
         None => Ok((kind.name(), sources)),
         Some(Json::Array(many)) if many.is_empty() => Ok((kind.name(), sources)),
@@ -61,7 +58,7 @@ fn of_parts(row: &Row, kind: MediaKind) -> Result<(&'static str, Vec<Json>)> {
 /// What may be the sources of marks.
 fn of_marks(row: &Row, kind: MediaKind) -> Option<(&'static str, Vec<Json>)> {
     let Json::Array(sources) = row.get(kind.list_key())?.to_json() else { return None };
-    sources.iter().all(|source| source_of(source).is_some()).then_some((kind.list_key(), sources))
+    sources.iter().all(|source| source_or_data(kind, source).is_some()).then_some((kind.list_key(), sources))
 }
 
 #[cfg(test)]
@@ -92,6 +89,8 @@ mod tests {
             ("\"<image>\"", r#"{"images": [0.5]}"#, "<image>"),
             (place, r#"{"image": {"bytes": null, "path": "/a.png"}}"#, "/a.png"),
             (place, r#"{"image": ["/a.png"]}"#, "/a.png"),
+            (place, r#"{"image": {"bytes": "iVBORw0KGgo=", "path": "a"}}"#, "data:image/png;base64,iVBORw0KGgo="),
+            ("\"<image>\"", r#"{"images": [{"bytes": "AAAA"}]}"#, "data:application/octet-stream;base64,AAAA"),
             (place, r#"{"image": 7}"#, r#"{"type":"image"}"#),
             (with_source, r#"{"images": ["/a.png"]}"#, "<image>"),
         ] {
@@ -102,7 +101,6 @@ mod tests {
             (r#"{"images": ["/a.png", "/b.png"]}"#, "\"images\" has 2 sources"),
             (r#"{"images": "/a.png"}"#, "column \"images\" must list paths or URLs, and is no list: \"/a.png\""),
             (r#"{"images": ["/a.png"], "image": "/b.png"}"#, "the row has both \"image\" and \"images\""),
-            (r#"{"image": {"bytes": "iVBO", "path": "a"}}"#, "column \"image\" must be a path or a URL, but has bytes"),
         ] {
             let error = given(place, columns).expect_err(columns);
             assert!(error.to_string().contains(expected), "{error}");
