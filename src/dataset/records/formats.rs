@@ -51,8 +51,8 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Chosen => one_of_two(keys, false, reads_for),
         InputFormat::Rejected => one_of_two(keys, true, reads_for),
     }?;
-    // In others, a column may have any name.
-    if matches!(format, InputFormat::Messages | InputFormat::Sharegpt) && record.conversation.messages().is_some() {
+    // Beside texts, a column may have any name.
+    if record.conversation.messages().is_some() {
         check_variables_are_read(keys, reads_for)?;
     }
     let max_out_len = keys.raw("max_out_len").map_or(Ok(None), MaxOutLen::of_json)?;
