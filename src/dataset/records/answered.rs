@@ -31,13 +31,17 @@ pub(super) fn one_of_two<'a>(keys: &Keys<'a>, takes_rejected: bool, reads_for: R
     }
 }
 
-/// A prompt and its answer: two texts, or two lists of messages. Of a pair, the other answer is known, too.
+/// A prompt and its answer: two texts, or messages and the messages, the message or the text of their answer. Of a pair,
+/// the other answer is known, too.
 pub(super) fn answered<'a>(keys: &Keys<'_>, answer: &str, other: Option<&str>) -> Result<Record<'a>> {
     if let Some(record) = answered_by_one(keys, answer)? {
         return Ok(record);
     }
     let prompt: Option<Conversation> = keys.get("prompt")?;
-    let answers: Option<Conversation> = keys.get(answer)?;
+    let answers = match one_message(keys, answer) {
+        Some(message) => Some(message?),
+        None => keys.get(answer)?,
+    };
     let other = || other.map_or(Ok(None), |other| keys.get::<Conversation>(other));
     match (prompt, answers) {
         (Some(Conversation::Text(prompt)), Some(Conversation::Text(answer))) => {
@@ -60,37 +64,46 @@ pub(super) fn answered<'a>(keys: &Keys<'_>, answer: &str, other: Option<&str>) -
             let messages = Conversation::Messages([prompt, answers].concat());
             Ok(Record { completion_messages, ..with_system(messages, keys)? })
         }
+        (Some(Conversation::Messages(prompt)), Some(Conversation::Text(answer))) => {
+            // An empty text is no answer.
+            let answers: Vec<_> =
+                (!answer.is_empty()).then(|| ChatMessage::new("assistant", answer)).into_iter().collect();
+            let completion_messages = Some(answers.len());
+            let messages = Conversation::Messages([prompt, answers].concat());
+            Ok(Record { completion_messages, ..with_system(messages, keys)? })
+        }
         (Some(prompt), None) => with_system(prompt, keys),
         (None, Some(answers)) => match with_question(answers, keys)? {
             Ok(record) => Ok(record),
             Err(answers) => without_prompt(answers, other()?, keys, answer),
         },
         _ => Err(refused(&format!(
-            "\"prompt\" and {answer:?} must be two texts, or two lists of messages that are not empty"
+            "\"prompt\" and {answer:?} must be two texts, or a list of messages that is not empty and its answer"
         ))),
     }
 }
 
 /// Turns, and one message that answers them, as in LLaMA-Factory's preference data; none if the answer is no message.
 fn answered_by_one<'a>(keys: &Keys<'_>, answer: &str) -> Result<Option<Record<'a>>> {
+    let key = ["conversations", "messages"].into_iter().find(|key| keys.has(key)).filter(|_| !keys.has("prompt"));
+    let (Some(key), Some(answers)) = (key, one_message(keys, answer)) else { return Ok(None) };
+    check_list(keys, key)?;
+    let conversation = listed(keys, key)?.join(answers?)?;
+    Ok(Some(Record { completion_messages: Some(1), ..with_system(conversation, keys)? }))
+}
+
+/// The one message under a key; none if there is anything else.
+fn one_message(keys: &Keys<'_>, key: &str) -> Option<Result<Conversation>> {
     #[derive(Deserialize)]
     struct Message {
         from: Option<IgnoredAny>,
         role: Option<IgnoredAny>,
     }
 
-    let Some(raw) = keys.raw(answer).filter(|_| keys.begins(answer, '{')) else { return Ok(None) };
-    let key = ["conversations", "messages"].into_iter().find(|key| keys.has(key)).filter(|_| !keys.has("prompt"));
-    match (key, serde_json::from_str(raw)) {
-        (Some(key), Ok(Message { from, role })) if from.or(role).is_some() => {
-            let answers: Conversation =
-                serde_json::from_str(&format!("[{raw}]")).map_err(|error| parse_error(raw, raw, &error).at(answer))?;
-            check_list(keys, key)?;
-            let conversation = listed(keys, key)?.join(answers)?;
-            Ok(Some(Record { completion_messages: Some(1), ..with_system(conversation, keys)? }))
-        }
-        _ => Ok(None),
-    }
+    let raw = keys.raw(key).filter(|_| keys.begins(key, '{'))?;
+    let Message { from, role } = serde_json::from_str(raw).ok()?;
+    from.or(role)?;
+    Some(serde_json::from_str(&format!("[{raw}]")).map_err(|error| parse_error(raw, raw, &error).at(key)))
 }
 
 /// A question under another key, and its answer, as in LLaMA-Factory's preference data; the answer itself if there is none.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::conversation::Conversation;
 use crate::dataset::records::keys::{Keys, begins_with_object};
 use crate::dataset::records::parse_error::{of_format, refused};
 use crate::error::{Error, Result, Setting, by_name, way_out};
@@ -219,10 +220,14 @@ fn two_answers(better: &str, worse: &str) -> Error {
     ])
 }
 
-/// Whether a record has a prompt and its answer: two texts, or two lists of messages.
+/// Whether a record has a prompt and its answer: two texts, or messages that a text, a message or messages answer.
 fn has_response(keys: &Keys<'_>) -> bool {
-    let are = |begin: char| ["prompt", "response"].into_iter().all(|key| keys.begins(key, begin));
-    are('"') || are('[') && keys.raw("response").is_some_and(|response| response.contains("\"role\""))
+    if !keys.begins("prompt", '[') {
+        return keys.begins("prompt", '"') && keys.begins("response", '"');
+    }
+    let has_role = |response: &str| response.contains("\"role\"");
+    let is_answer = keys.begins("response", '"') || keys.raw("response").is_some_and(has_role);
+    is_answer && matches!(keys.get("prompt"), Ok(Some(Conversation::Messages(_))))
 }
 
 /// An error with the keys that a record has, and those that it could have.
