@@ -7,7 +7,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::by_form::deserialize_by_form;
-use crate::conversation::function_call::calls;
+use crate::conversation::function_call::{calls, read_calls};
 use crate::conversation::json_object::Others;
 use crate::conversation::others::says_something;
 use crate::conversation::roles::{FUNCTION_CALL, is_openai_role, role_of_speaker};
@@ -144,10 +144,13 @@ impl Entry {
     }
 
     pub(super) fn resolve<E: de::Error>(self) -> std::result::Result<Resolved, E> {
-        let keys = match self {
+        let mut keys = match self {
             Self::Text(text) => return Ok(Resolved::Item(Item::Text(text))),
             Self::Object(keys) => *keys,
         };
+        if let Some(calls) = keys.others.get_mut("tool_calls") {
+            read_calls(calls).map_err(E::custom)?;
+        }
         match (&keys.section, &keys.role) {
             (Some(section), _) => Ok(Resolved::Item(Item::Marker(keys.marker(section)?))),
             (None, Some(Some(role))) => {
@@ -282,9 +285,14 @@ impl EntryKeys {
     /// A turn of `from` and `value`, as in ShareGPT.
     fn sharegpt<E: de::Error>(mut self) -> std::result::Result<Resolved, E> {
         if let Some(key) = self.text_key() {
-            return Err(E::custom(format_args!(
-                "a turn of \"from\" and \"value\" cannot also have {key:?} (remove one of the two forms)"
-            )));
+            return Err(E::custom(match self.others.contains_key("value") {
+                true => {
+                    format!("a turn of \"from\" and \"value\" cannot also have {key:?} (remove one of the two forms)")
+                }
+                false => format!(
+                    "a message has \"from\" and {key:?}, of two forms (write \"role\" and {key:?}, or \"from\" and \"value\")"
+                ),
+            }));
         }
         let from = match self.others.shift_remove("from") {
             Some(Value::String(from)) => from,
