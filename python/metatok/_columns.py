@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -47,10 +48,23 @@ def columns_of(rows: Any, column: str) -> Mapping[str, Any]:
 
 
 def _listed(column: Any) -> Any:
+    if "arrow.json" in str(getattr(column, "type", None)):
+        return [_decoded(value, column.type) for value in column.to_pylist()]
     for name in ("to_pylist", "to_list"):
         if hasattr(column, name):
             return getattr(column, name)()
     return column
+
+
+def _decoded(value: Any, kind: Any) -> Any:
+    """A value of pyarrow of which JSON in texts is read, as `Json()` of datasets stores it."""
+    if value is not None and getattr(kind, "extension_name", None) == "arrow.json":
+        return json.loads(value)
+    if isinstance(value, list) and hasattr(kind, "value_type"):
+        return [_decoded(item, kind.value_type) for item in value]
+    if isinstance(value, dict):
+        return {name: _decoded(item, kind.field(name).type) for name, item in value.items()}
+    return value
 
 
 def readable(table: Any, column: str, id_column: str | None, keep: Sequence[str]) -> Any:

@@ -1,36 +1,43 @@
-//! Binary values of Arrow as text where they are UTF-8: some writers of tables do not say which bytes are text.
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+//! Binary values of Arrow as text where they are UTF-8: some writers of tables do not say which bytes are text. Those of
+//! images, audio and video are base64.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_json::writer::{Encoder, EncoderFactory, EncoderOptions, NullableEncoder};
 use arrow_schema::{ArrowError, DataType, FieldRef};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
-use crate::as_in_files;
+use crate::wrong::Wrong;
+use crate::{as_in_files, json_text};
+
+/// The key under which `datasets` has the bytes of an image, audio or video.
+const BYTES: &str = "bytes";
 
 /// Writes binary values as text, and remembers one that is none. What a file has in another way than Arrow's JSON is written
 /// as in a file.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct BinaryAsText {
-    is_wrong: Arc<AtomicBool>,
-}
+pub(crate) struct BinaryAsText(Wrong);
 
 impl BinaryAsText {
-    /// Whether a value that was written since this was asked is not text.
-    pub(crate) fn take_wrong(&self) -> bool {
-        self.is_wrong.swap(false, Ordering::Relaxed)
+    /// What is wrong with a value that was written since this was asked.
+    pub(crate) fn take_wrong(&self) -> Option<String> {
+        self.0.take()
     }
 }
 
 impl EncoderFactory for BinaryAsText {
     fn make_default_encoder<'a>(
         &self,
-        _: &'a FieldRef,
+        field: &'a FieldRef,
         array: &'a dyn Array,
         _: &'a EncoderOptions,
     ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
+        if json_text::is_json(json_text::field_of(field, array.data_type()))
+            && let Some(encoder) = json_text::encoder(array, self.0.clone())
+        {
+            return Ok(Some(encoder));
+        }
         let value: Box<dyn Fn(usize) -> &'a [u8] + 'a> = match array.data_type() {
             DataType::Binary => Box::new(|row| array.as_binary::<i32>().value(row)),
             DataType::LargeBinary => Box::new(|row| array.as_binary::<i64>().value(row)),
@@ -40,22 +47,26 @@ impl EncoderFactory for BinaryAsText {
             }
             _ => return Ok(as_in_files::encoder(array)),
         };
-        let encoder = Text { value, is_wrong: Arc::clone(&self.is_wrong) };
+        let encoder = Text { value, may_be_base64: field.name() == BYTES, wrong: self.0.clone() };
         Ok(Some(NullableEncoder::new(Box::new(encoder), array.nulls().cloned())))
     }
 }
 
 struct Text<'a> {
     value: Box<dyn Fn(usize) -> &'a [u8] + 'a>,
-    is_wrong: Arc<AtomicBool>,
+    may_be_base64: bool,
+    wrong: Wrong,
 }
 
 impl Encoder for Text<'_> {
     fn encode(&mut self, row: usize, out: &mut Vec<u8>) {
-        match str::from_utf8((self.value)(row)) {
+        let bytes = (self.value)(row);
+        match str::from_utf8(bytes) {
             Ok(text) => out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes()),
+            // As of Parquet.
+            Err(_) if self.may_be_base64 => out.extend_from_slice(format!("\"{}\"", STANDARD.encode(bytes)).as_bytes()),
             Err(_) => {
-                self.is_wrong.store(true, Ordering::Relaxed);
+                self.wrong.set("the bytes are not text: they are not UTF-8".to_owned());
                 out.extend_from_slice(b"null");
             }
         }

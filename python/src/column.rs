@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, StringViewArray, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_json::writer::{EncoderOptions, NullableEncoder, make_encoder};
-use arrow_schema::{ArrowError, DataType, FieldRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use metatok::conversation::{ChatMessage, Conversation};
 use metatok::dataset::records;
 use metatok::error::{At, ErrorKind, Place, Result};
@@ -15,6 +15,7 @@ use pyo3::pyfunction;
 
 use crate::binary::BinaryAsText;
 use crate::conversation::{Reader, Said};
+use crate::json_text::is_json;
 
 /// The columns that say more of the conversations in a column.
 #[pyfunction]
@@ -51,8 +52,7 @@ impl<'a> Column<'a> {
             return Err(ArrowError::NotYetImplemented(what.to_owned()));
         }
         // As in files: such a text is JSON, and not what a person says.
-        if is_text(column.data_type()) && matches!(field.name().as_str(), "messages" | "conversation" | "conversations")
-        {
+        if is_text(field) && matches!(field.name().as_str(), "messages" | "conversation" | "conversations") {
             let what = match field.extension_type_name() {
                 None => {
                     "texts are no lists of messages: read them if they are JSON, or rename the column to build them as they are"
@@ -71,7 +71,7 @@ impl<'a> Column<'a> {
                 record: String::new(),
             }));
         }
-        if let Some(texts) = Texts::of(column).filter(|texts| texts.nulls() == 0) {
+        if let Some(texts) = Texts::of(field, column).filter(|texts| texts.nulls() == 0) {
             return Ok(Self::Texts(texts));
         }
         match Messages::of(column) {
@@ -143,12 +143,16 @@ fn may_be_said(kind: &DataType) -> bool {
     }
 }
 
-/// Whether values of this type are texts, or bytes that may be.
-pub(crate) fn is_text(kind: &DataType) -> bool {
-    match kind {
-        DataType::Dictionary(_, values) => is_text(values),
-        kind => kind.is_string() || kind.is_binary() || matches!(kind, DataType::FixedSizeBinary(_)),
+/// Whether the values of a column are texts, or bytes that may be.
+pub(crate) fn is_text(field: &Field) -> bool {
+    fn is_of_text(kind: &DataType) -> bool {
+        match kind {
+            DataType::Dictionary(_, values) => is_of_text(values),
+            kind => kind.is_string() || kind.is_binary() || matches!(kind, DataType::FixedSizeBinary(_)),
+        }
     }
+
+    is_of_text(field.data_type()) && !is_json(field)
 }
 
 /// Lists of structs that have nothing but a role and a content, both strings.
@@ -168,7 +172,10 @@ impl<'a> Messages<'a> {
             _ => return None,
         };
         let messages = messages.as_struct_opt()?;
-        let texts = |name| messages.column_by_name(name).and_then(Texts::of);
+        let texts = |name| {
+            let at = messages.fields().iter().position(|field| field.name() == name)?;
+            Texts::of(&messages.fields()[at], messages.column(at))
+        };
         let (roles, contents) = (texts("role")?, texts("content")?);
         let nulls = column.null_count() + messages.null_count() + contents.nulls() + roles.nulls();
         (nulls == 0 && has_only_these(messages)).then_some(Self { offsets, roles, contents })
@@ -249,8 +256,7 @@ impl<'a> JsonColumn<'a> {
         }
         self.json.clear();
         self.encoder.encode(row, &mut self.json);
-        if self.binary.take_wrong() {
-            let what = "the bytes are not text: they are not UTF-8".to_owned();
+        if let Some(what) = self.binary.take_wrong() {
             return Err(ErrorKind::Conversation(what)).at(Place::column(self.column));
         }
         let is_some = self.json != b"null";
@@ -268,8 +274,10 @@ pub(crate) enum Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    pub(crate) fn of(column: &'a ArrayRef) -> Option<Self> {
+    /// None for values that are not strings, or that are JSON.
+    pub(crate) fn of(field: &Field, column: &'a ArrayRef) -> Option<Self> {
         match column.data_type() {
+            _ if is_json(field) => None,
             DataType::Utf8 => Some(Self::Small(column.as_string())),
             DataType::LargeUtf8 => Some(Self::Large(column.as_string())),
             DataType::Utf8View => Some(Self::View(column.as_string_view())),

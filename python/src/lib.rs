@@ -14,6 +14,7 @@ mod dialogue;
 mod error;
 mod foreign;
 mod json;
+mod json_text;
 mod objects;
 mod many;
 mod padded;
@@ -29,6 +30,7 @@ mod table_rows;
 mod task;
 mod tokenizer;
 mod view;
+mod wrong;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;

@@ -42,7 +42,7 @@ impl TableColumns {
         let keep = keep.iter().filter(|name| *name != MAX_OUT_LEN || max_out_len.is_none());
         Ok(Self {
             conversation,
-            companions: companions(column, is_text(schema.field(conversation).data_type())).filter_map(known).collect(),
+            companions: companions(column, is_text(schema.field(conversation))).filter_map(known).collect(),
             id: id_column.map(index).transpose()?.or_else(|| known("id")),
             max_out_len,
             keep: keep.map(|name| index(name)).collect::<Result<_>>()?,
@@ -115,7 +115,7 @@ impl<'a> RowIds<'a> {
     ) -> PyResult<Self> {
         let own = columns.id.map(|index| column_of(batch, index));
         let rows = 0..batch.num_rows();
-        let of_rows: Vec<Option<String>> = match (own, own.and_then(|(_, values)| Texts::of(values))) {
+        let of_rows: Vec<Option<String>> = match (own, own.and_then(|(field, values)| Texts::of(field, values))) {
             (None, _) => vec![None; batch.num_rows()],
             (_, Some(texts)) => rows.map(|row| texts.get(row).map(str::to_owned)).collect(),
             (Some(own), None) => {

@@ -187,3 +187,50 @@ def test_repeated_ids_of_rows_are_told(builder: PromptBuilder) -> None:
     table = pa.table({"id": [1, 2, None], "messages": CHATS})
     with pytest.warns(MetatokWarning, match="conversations 1 and 2 both have the id 2"):
         builder.build_arrow(table)
+
+
+def test_json_in_texts_at_any_depth() -> None:
+    """As `Json()` of datasets stores values of several types."""
+    if not hasattr(pa, "json_"):
+        pytest.skip("this pyarrow has no type for JSON")
+    template = "{{ tools | tojson if tools }}{% for m in messages %}{{ m.content }}{{ (m.calls or []) | tojson }}{% endfor %}"
+    builder = PromptBuilder(tokenizer="demo", chat_template=template)
+    call = {"name": "f", "arguments": {"b": [1, "x"], "a": None}}
+    chat = [{"role": "user", "content": "Hi!", "calls": [call]}]
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    expected = [builder.build({"messages": chat, "tools": tools}).tolist()]
+
+    def texts(values: list[Any]) -> Any:
+        return pa.ExtensionArray.from_storage(pa.json_(), pa.array([json.dumps(value) for value in values]))
+
+    def lists(values: Any) -> Any:
+        return pa.ListArray.from_arrays([0, len(values)], values)
+
+    def structs(**fields: Any) -> Any:
+        return pa.StructArray.from_arrays([fields[name] for name in fields], list(fields))
+
+    calls = lists(structs(name=pa.array(["f"]), arguments=texts([call["arguments"]])))
+    deep = lists(structs(role=pa.array(["user"]), content=texts(["Hi!"]), calls=calls))
+    for messages in (texts([chat]), lists(texts(chat)), deep):
+        for described in (texts([tools]), lists(texts(tools))):
+            table = pa.table({"messages": messages, "tools": described})
+            assert pa.table(builder.build_arrow(table))["input_ids"].to_pylist() == expected
+            assert builder.map()(table)["input_ids"].to_pylist() == expected
+    plain = pa.table({"messages": lists(structs(role=pa.array(["user"]), content=texts(["Hi!"])))})
+    assert pa.table(builder.build_arrow(plain))["input_ids"].to_pylist() == [builder.build([{"role": "user", "content": "Hi!"}]).tolist()]
+    broken = pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{"]))
+    with pytest.raises(MetatokError, match="is JSON by its type"):
+        builder.build_arrow(pa.table({"messages": broken}))
+
+
+@pytest.mark.filterwarnings("ignore::metatok.MetatokWarning")
+def test_one_image_beside_messages() -> None:
+    parts = "{% for c in m.content %}{{ '<img>' if c.type == 'image' else c.text }}{% endfor %}"
+    builder = PromptBuilder(tokenizer="demo", chat_template=f"{{% for m in messages %}}{parts}{{% endfor %}}")
+    chat = [{"role": "user", "content": "<image>Hi!"}]
+    expected = builder.build({"messages": chat, "image": "a.png"})
+    assert expected.text == "<img>Hi!"
+    for image in ("a.png", {"bytes": b"\x89PNG", "path": None}):
+        table = pa.table({"messages": [chat], "image": [image]})
+        assert pa.table(builder.build_arrow(table))["input_ids"].to_pylist() == [expected.tolist()]
+        assert builder.map()(table)["input_ids"].to_pylist() == [expected.tolist()]

@@ -13,6 +13,7 @@ pub(crate) fn tests() -> Tests {
         times_and_decimals_as_python_writes_them,
         values_within_maps_as_those_outside,
         times_of_int96_have_their_nanoseconds,
+        json_in_texts_is_read_at_any_depth,
         a_bad_value_is_the_error_of_its_row,
         a_file_that_is_none,
         a_file_at_which_the_library_panics
@@ -86,6 +87,40 @@ fn times_of_int96_have_their_nanoseconds() {
 }
 
 /// Row 2 has text that is not UTF-8, row 3 a date too late, and row 4 a time too late.
+/// As `datasets` writes columns of the type `Json()`.
+fn json_in_texts_is_read_at_any_depth() {
+    let lines = concat!(
+        r#"{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"type": "text", "text": "I look."}], "#,
+        r#""tool_calls": [{"type": "function", "function": {"name": "weather", "arguments": {"city": "Rome", "n": 7}}}]}], "#,
+        r#""tools": [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}, "#,
+        r#"{"type": "function", "function": {"name": "sum", "parameters": {"type": "object", "properties": {"xs": {"type": "array", "items": {"type": "number"}}}}}}], "#,
+        r#""chat_template_kwargs": {"think": false}}"#,
+        "\n",
+        r#"{"messages": [{"role": "user", "content": "Is {\"a\"} JSON?"}, {"role": "assistant", "content": "", "#,
+        r#""tool_calls": [{"type": "function", "function": {"name": "sum", "arguments": {"xs": [1, 2.5]}}}]}, {"role": "user", "content": "And?"}]}"#,
+        "\n",
+    );
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let write = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).expect("it can be written");
+        file
+    };
+    let template = write(
+        "t.jinja",
+        "{{ tools | tojson if tools }}{{ 'no thoughts' if think is false }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}{% endfor %}",
+    );
+    let build = |rows: &Path| {
+        let command = ["build", "-q", "--text", "--mode", "ppl", "-t", "demo", "--chat-template"].map(Path::new);
+        let output = Command::new(METATOK).args(command).args([&*template, rows]).output().expect("the program runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let found = build(&root().join("tests/data/json.parquet"));
+    assert_eq!(found, build(&write("rows.jsonl", lines)));
+    assert!(found.contains("no thoughts"), "{found}");
+}
+
 fn a_bad_value_is_the_error_of_its_row() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = folder.path().join("d.toml");

@@ -29,7 +29,7 @@ pub(super) fn open(file: File) -> Result<TableRows> {
     let open = || -> Result<_> {
         let file = SerializedFileReader::new(file).map_err(|error| ErrorKind::Parse(error.to_string()))?;
         let meaning = Meaning::of_schema(file.metadata().file_metadata().schema())?;
-        let may_be_deep = parquet_row::may_be_deep(&file);
+        let may_be_deep = meaning.has_json() || parquet_row::may_be_deep(&file);
         Ok((meaning, may_be_deep, RowIter::from_file_into(Box::new(RawFile(file)))))
     };
     let (meaning, may_be_deep, mut rows) = caught(open).map_err(ErrorKind::Parse)??;

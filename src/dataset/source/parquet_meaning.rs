@@ -3,7 +3,7 @@
 use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit};
 use parquet::schema::types::Type;
 
-use crate::dataset::source::parquet_raw::{is_int96, is_text};
+use crate::dataset::source::parquet_raw::{is_int96, is_json, is_text};
 use crate::error::{ErrorKind, Result};
 
 /// The meaning of a field's values.
@@ -13,6 +13,8 @@ pub(super) enum Meaning {
     Own,
     /// Text.
     Text,
+    /// A text that is the JSON of the value.
+    Json,
     /// A time as Spark and Impala wrote it: 8 bytes of nanoseconds since midnight, and 4 of the Julian day.
     Int96,
     /// Nanoseconds from 1970 on.
@@ -72,6 +74,7 @@ impl Meaning {
             Some(LogicalType::Timestamp(timestamp)) if timestamp.unit == TimeUnit::NANOS => Self::TimestampNanos,
             Some(LogicalType::Time(time)) if time.unit == TimeUnit::NANOS => Self::TimeNanos,
             Some(LogicalType::Uuid) => Self::Uuid,
+            _ if is_json(field) => Self::Json,
             _ if is_text(field) => Self::Text,
             _ if is_int96(field) => Self::Int96,
             _ => Self::Own,
@@ -85,6 +88,16 @@ impl Meaning {
 
     fn in_list(self) -> Self {
         if self == Self::Own { Self::Own } else { Self::List(self.into()) }
+    }
+
+    /// Whether there is JSON in it, which may be nested as deeply as it likes.
+    pub(super) fn has_json(&self) -> bool {
+        match self {
+            Self::Json => true,
+            Self::Group(fields) => fields.iter().any(Self::has_json),
+            Self::List(items) => items.has_json(),
+            Self::Own | Self::Text | Self::Int96 | Self::TimestampNanos | Self::TimeNanos | Self::Uuid => false,
+        }
     }
 
     /// The meaning of the field at this place of a group.
@@ -124,6 +137,8 @@ mod tests {
             optional group inner { required binary name (UTF8); required fixed_len_byte_array(16) key (UUID); }
             repeated int64 bare (TIME(NANOS, false));
             optional int96 spark;
+            optional binary any (JSON);
+            optional group tools (LIST) { repeated group list { optional binary element (JSON); } }
         }";
         let schema = parse_message_type(schema).expect("it is a schema");
         let meaning = Meaning::of_schema(&schema).expect("it has no interval");
@@ -135,6 +150,8 @@ mod tests {
             Meaning::Group(vec![Meaning::Text, Meaning::Uuid]),
             Meaning::List(Meaning::TimeNanos.into()),
             Meaning::Int96,
+            Meaning::Json,
+            Meaning::List(Meaning::Json.into()),
         ];
         for (at, expected) in expected.iter().enumerate() {
             assert_eq!(meaning.of_field(at), expected, "{at}");

@@ -23,6 +23,11 @@ pub(super) fn is_text(field: &Type) -> bool {
     is_of_text && field.is_primitive() && field.get_physical_type() == PhysicalType::BYTE_ARRAY
 }
 
+/// Whether a field holds JSON, as `Json()` of `datasets` writes it.
+pub(super) fn is_json(field: &Type) -> bool {
+    is_text(field) && field.get_basic_info().converted_type() == ConvertedType::JSON
+}
+
 /// Whether a field holds times as INT96.
 pub(super) fn is_int96(field: &Type) -> bool {
     field.is_primitive() && field.get_physical_type() == PhysicalType::INT96
