@@ -115,6 +115,7 @@ impl<'b> Reader<'b> {
     /// # Errors
     /// If nothing of it is left to build.
     pub(crate) fn record(&mut self, record: Record<'_>, place: impl Display) -> Result<Said> {
+        let record = self.records.prepared(record)?;
         self.notes.see_record(&record, self.builder, place);
         let mode = self.builder.mode();
         let (id, max_out_len) =

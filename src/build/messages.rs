@@ -4,7 +4,8 @@ use crate::answers::ModelAnswers;
 use crate::build::Written;
 use crate::builder::BuilderOptions;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode};
-use crate::dataset::{MaxOutLen, RowKey, TurnPlan};
+use crate::dataset::records::OwnRoles;
+use crate::dataset::{InputFormat, MaxOutLen, ReadsFor, RecordReader, RowKey, TurnPlan};
 use crate::dialect::Model;
 use crate::error::{ErrorKind, Result};
 use crate::render::{ApiTemplate, Omissions, empty_chat};
@@ -42,6 +43,14 @@ impl MessagesForm {
         }
         let sink = MessagesJsonl::new(stop_strings);
         Ok(Self { template, each_message, is_chat_wrapper, continue_final_message, mode, sink, check_files })
+    }
+
+    /// Reads records with what servers have places for.
+    pub(super) fn record_reader(&self, format: InputFormat) -> RecordReader {
+        RecordReader::new(format)
+            .reads_for(ReadsFor::Server)
+            .keeps_roles(OwnRoles::of(|role| self.template.named(role).is_some()))
+            .makes_messages(self.is_chat_wrapper)
     }
 
     /// The purpose of the prompts.

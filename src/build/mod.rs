@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::answers::ModelAnswers;
 use crate::builder::Session;
 use crate::conversation::Mode;
-use crate::dataset::{InputFormat, ReadsFor, RecordReader};
+use crate::dataset::{InputFormat, RecordReader};
 use crate::error::{Result, Warning};
 use crate::import::{WORTH_ACCELERATING, accelerate};
 use crate::input::{DEFAULT_MAX_LINE_BYTES, Input};
@@ -98,7 +98,7 @@ impl PromptForm {
     fn record_reader(&self, format: InputFormat) -> RecordReader {
         match self {
             Self::Ids(ids) => ids.builder.record_reader(format),
-            Self::Messages(_) => RecordReader::new(format).reads_for(ReadsFor::Server),
+            Self::Messages(messages) => messages.record_reader(format),
         }
     }
 

@@ -159,6 +159,7 @@ impl PromptBuilder {
             trimmer: OnceLock::new(),
             warnings,
             refused: OnceLock::new(),
+            own_roles: OnceLock::new(),
             idle: Mutex::default(),
             shortcut,
         };

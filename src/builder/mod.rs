@@ -25,6 +25,7 @@ use aho_corasick::AhoCorasick;
 use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
 pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 use crate::conversation::Mode;
+use crate::dataset::records::OwnRoles;
 use crate::dataset::{InputFormat, ReadsFor, RecordReader};
 use crate::dialect::{ChatTemplate, Day};
 use crate::error::{Result, Warning};
@@ -82,6 +83,8 @@ struct Shared {
     warnings: Vec<Warning>,
     /// Warnings about content that is rejected, computed on first use.
     refused: OnceLock<Option<Warning>>,
+    /// Computed on first use, because it searches a chat template.
+    own_roles: OnceLock<OwnRoles>,
     #[expect(clippy::vec_box, reason = "sessions take them and give them back: only a pointer is moved")]
     idle: Mutex<Vec<Box<Buffers>>>,
     shortcut: Shortcut,
@@ -157,7 +160,18 @@ impl PromptBuilder {
     /// # Ok::<(), metatok::Error>(())
     /// ```
     pub fn record_reader(&self, format: InputFormat) -> RecordReader {
-        RecordReader::new(format).reads_for(ReadsFor::template(self.writes_all_keys()))
+        RecordReader::new(format)
+            .reads_for(ReadsFor::template(self.writes_all_keys()))
+            .keeps_roles(*self.shared.own_roles.get_or_init(|| OwnRoles::of(|role| self.knows_role(role))))
+            .makes_messages(self.shared.chat_wrapper.is_some())
+    }
+
+    /// Whether its template has a role of this name. Of chat templates, those with such a token count, too: it may put it
+    /// together from the name.
+    pub(crate) fn knows_role(&self, role: &str) -> bool {
+        let renderer = &self.shared.renderer;
+        let has_token = || self.tokenizer().token_to_id(&format!("<|{role}|>")).is_some();
+        renderer.knows_role(role) || renderer.writes_all_keys() && has_token()
     }
 
     /// Whether its template writes contents that are token ids, as chat templates do not.

@@ -29,7 +29,7 @@ enum Calls {
 }
 
 /// The thoughts before the calls, and the calls as OpenAI-style messages have them; none if these are no calls.
-pub(super) fn calls(value: &str) -> Option<(&str, Value)> {
+pub(crate) fn calls(value: &str) -> Option<(&str, Value)> {
     let thoughts = value.rfind(END_OF_THOUGHTS).map_or(0, |at| at + END_OF_THOUGHTS.len());
     let (thoughts, calls) = value.split_at(thoughts);
     let calls = match serde_json::from_str(calls).ok()? {

@@ -25,6 +25,7 @@ pub use difference::PromptDifference;
 
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
+use crate::dataset::records::OwnRoles;
 use crate::dataset::{InputFormat, ReadsFor, RecordReader};
 use crate::dialect::ChatTemplate;
 use crate::error::Setting;
@@ -78,7 +79,9 @@ impl Diff {
     /// Reads records of this format with all that one of them writes.
     pub fn record_reader(&self, format: InputFormat) -> RecordReader {
         let Pair { ours, theirs } = &self.pair;
-        RecordReader::new(format).reads_for(ReadsFor::template(ours.writes_all_keys() || theirs.writes_all_keys()))
+        RecordReader::new(format)
+            .reads_for(ReadsFor::template(ours.writes_all_keys() || theirs.writes_all_keys()))
+            .keeps_roles(OwnRoles::of(|role| ours.knows_role(role) || theirs.knows_role(role)))
     }
 
     /// Compares the prompts of generated conversations, at most `of_each` of each [`ContentKind`]. If none of them differs, those

@@ -49,6 +49,10 @@ impl Renderer for MetaRenderer {
         self.template.role_names().collect()
     }
 
+    fn knows_role(&self, role: &str) -> bool {
+        self.chat_role(role).is_some()
+    }
+
     fn stop(&self) -> StopCriteria {
         self.template.stop().clone()
     }

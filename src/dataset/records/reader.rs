@@ -1,5 +1,7 @@
 //! Reading a record of a conversation, in any of the common formats.
 
+use crate::conversation::{ChatMessage, Conversation};
+use crate::dataset::records::other_roles::OwnRoles;
 use crate::dataset::records::parse_error::{messages_error, of_format};
 use crate::dataset::records::reads_for::ReadsFor;
 use crate::dataset::records::{InputFormat, Keys, Record, formats, plain_chat};
@@ -21,18 +23,30 @@ use crate::error::{ErrorKind, Result};
 pub struct RecordReader {
     pub(crate) format: InputFormat,
     pub(crate) reads_for: ReadsFor,
+    own_roles: OwnRoles,
+    makes_messages: bool,
 }
 
 impl RecordReader {
     /// Reads records of this format.
     pub fn new(format: InputFormat) -> Self {
-        Self { format, reads_for: ReadsFor::Template }
+        Self { format, ..Self::default() }
     }
 
     /// Accepts what these readers of a conversation have a place for beside its messages, instead of rejecting it.
     #[must_use]
     pub fn reads_for(self, reads_for: ReadsFor) -> Self {
         Self { reads_for, ..self }
+    }
+
+    /// Keeps the names of these roles, which are the template's own.
+    pub(crate) fn keeps_roles(self, own_roles: OwnRoles) -> Self {
+        Self { own_roles, ..self }
+    }
+
+    /// Whether a text and its completion become messages of the user and the assistant, as a chat wrapper makes one of a text.
+    pub(crate) fn makes_messages(self, makes_messages: bool) -> Self {
+        Self { makes_messages, ..self }
     }
 
     /// Whether all keys of messages matter to those that records are read for.
@@ -50,7 +64,7 @@ impl RecordReader {
         if matches!(self.format, InputFormat::Auto | InputFormat::Messages)
             && let Some(record) = plain_chat::read(json)
         {
-            return Ok(record);
+            return self.own_roles.convert(record);
         }
         check_nesting(json)?;
         let record = match json.trim_start().as_bytes() {
@@ -68,6 +82,24 @@ impl RecordReader {
         };
         if record.conversation.is_empty() && record.completion.as_ref().is_none_or(String::is_empty) {
             return Err(ErrorKind::EmptyConversation.into());
+        }
+        self.prepared(record)
+    }
+
+    /// A record that is read already, with what is done to all of them: the roles of its messages by OpenAI's names where
+    /// training frameworks have others, such as `human` and `tool_call`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for calls of tools in a content that is not JSON.
+    pub fn prepared<'a>(&self, record: Record<'a>) -> Result<Record<'a>> {
+        let mut record = self.own_roles.convert(record)?;
+        if self.makes_messages
+            && let Conversation::Text(prompt) = &mut record.conversation
+            && let Some(completion) = record.completion.take_if(|completion| !completion.is_empty())
+        {
+            let messages = [("user", std::mem::take(prompt)), ("assistant", completion)];
+            record.conversation = Conversation::from(messages.map(|(role, text)| ChatMessage::new(role, text)));
+            record.completion_messages = Some(1);
         }
         Ok(record)
     }

@@ -303,6 +303,12 @@ impl Renderer for ChatTemplateRenderer {
         true
     }
 
+    fn knows_role(&self, role: &str) -> bool {
+        let mut sources = [Some(&self.template.source), self.template.tool_use.as_ref()].into_iter().flatten();
+        let names = [format!("'{role}'"), format!("\"{role}\"")];
+        sources.any(|source| names.iter().any(|name| source.contains(name)))
+    }
+
     fn writes_ids(&self) -> bool {
         false
     }
