@@ -238,20 +238,31 @@ async fn described(
 }
 
 /// The server's description of itself, if it has one. If it lists models, but none of the user's name, there is a warning,
-/// and only the name of its first model is known.
+/// and only the name of its first model is known. There is one, too, if it should list models, but does not.
 async fn describe(http: &Http, protocol: &Protocol, name: Option<&str>) -> (Served, Option<Warning>) {
     let mut served = Served { model: name.map(str::to_owned), ..Served::default() };
-    let mut listed = Vec::new();
+    let (mut listed, mut has_no_list) = (Vec::new(), false);
     for (path, read) in protocol.descriptions {
-        let Some(description) = description(http, path).await else { continue };
-        read(&description, &mut served);
+        let description = description(http, path).await;
         if *path == MODELS {
-            let models = description["data"].as_array().into_iter().flatten();
-            listed = models.filter_map(|model| model["id"].as_str().map(str::to_owned)).collect();
+            let models = description.as_ref().and_then(|description| description["data"].as_array());
+            has_no_list = models.is_none();
+            let names = models.into_iter().flatten().filter_map(|model| model["id"].as_str());
+            listed = names.map(str::to_owned).collect();
+        }
+        if let Some(description) = description {
+            read(&description, &mut served);
         }
     }
     let unlisted = name.filter(|name| !listed.is_empty() && !listed.iter().any(|model| model == name));
-    let warning = unlisted.map(|name| not_listed(name, &listed, served.max_model_len));
+    let warning = match unlisted {
+        Some(name) => Some(not_listed(name, &listed, served.max_model_len)),
+        None if has_no_list && served.max_model_len.is_none() => {
+            let what = format!("the server's list of models ({MODELS}) cannot be read, so its context is not known");
+            Some(Warning::new("models-not-listed", what))
+        }
+        None => None,
+    };
     served.model = served.model.filter(|model| listed.contains(model)).or(listed.into_iter().next());
     (served, warning)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 221] = [
+pub(super) const EXPRESSIONS: [&str; 222] = [
     // As text.
     "x",
     "[x]",
