@@ -83,7 +83,7 @@ struct Shared {
     warnings: Vec<Warning>,
     /// Warnings about content that is rejected, computed on first use.
     refused: OnceLock<Option<Warning>>,
-    /// Computed on first use, because it searches a chat template.
+    /// Computed on first use, because a chat template is rendered for it.
     own_roles: OnceLock<OwnRoles>,
     #[expect(clippy::vec_box, reason = "sessions take them and give them back: only a pointer is moved")]
     idle: Mutex<Vec<Box<Buffers>>>,
@@ -166,12 +166,9 @@ impl PromptBuilder {
             .makes_messages(self.shared.chat_wrapper.is_some())
     }
 
-    /// Whether its template has a role of this name. Of chat templates, those with such a token count, too: it may put it
-    /// together from the name.
+    /// Whether messages of a role with this name have a place in its template.
     pub(crate) fn knows_role(&self, role: &str) -> bool {
-        let renderer = &self.shared.renderer;
-        let has_token = || self.tokenizer().token_to_id(&format!("<|{role}|>")).is_some();
-        renderer.knows_role(role) || renderer.writes_all_keys() && has_token()
+        self.shared.renderer.knows_role(role)
     }
 
     /// Whether its template writes contents that are token ids, as chat templates do not.

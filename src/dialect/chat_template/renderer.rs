@@ -303,10 +303,12 @@ impl Renderer for ChatTemplateRenderer {
         true
     }
 
+    /// Whether it writes what such a message says: it may name the role, or write any.
     fn knows_role(&self, role: &str) -> bool {
-        let mut sources = [Some(&self.template.source), self.template.tool_use.as_ref()].into_iter().flatten();
-        let names = [format!("'{role}'"), format!("\"{role}\"")];
-        sources.any(|source| names.iter().any(|name| source.contains(name)))
+        const SAID: &str = "Jy7";
+        let chat: Conversation = [("user", "Qx"), (role, SAID)].into_iter().collect();
+        let text = Chat::of(&chat, &self.added, false).and_then(|chat| self.plain(chat, self.compiled.now()));
+        text.is_ok_and(|text| text.contains(SAID))
     }
 
     fn writes_ids(&self) -> bool {
