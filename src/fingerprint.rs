@@ -85,8 +85,9 @@ impl Fingerprint {
         let default = json(&BuilderOptions::default());
         // What is recorded of a prompt in addition to its ids does not change them.
         let chat_wrapper = options.chat_wrapper.or(model.chat_wrapper);
-        // Nor does an option that only repeats what the model says.
-        let special_tokens = options.special_tokens.filter(|own| *own != model.special_tokens.unwrap_or_default());
+        // Nor does an option that only repeats what the model says of all conversations.
+        let of_model = [model.special_tokens, model.special_tokens_of_strings()].map(Option::unwrap_or_default);
+        let special_tokens = options.special_tokens.filter(|own| of_model.iter().any(|said| said != own));
         let own = options.clone();
         let options = BuilderOptions { spans: false, offsets: false, text: false, chat_wrapper, special_tokens, ..own };
         let options = match json(&options) {

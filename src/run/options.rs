@@ -123,8 +123,10 @@ impl RunOptions {
     /// How long prompts may be if the model's context has this many tokens, of which they must leave some. If no length is
     /// given, an answer takes what its prompt leaves; but a prompt that is shortened leaves room for one.
     pub(super) fn room(&self, of_model: Option<usize>, least: usize) -> Room {
-        let is_given = self.max_seq_len.is_some() || self.max_out_len.is_some();
-        let max_seq_len = self.max_seq_len.into_iter().chain(of_model).min().unwrap_or(usize::MAX);
+        // What is more than the model has limits nothing.
+        let given = self.max_seq_len.filter(|given| of_model.is_none_or(|of_model| *given <= of_model));
+        let is_given = given.is_some() || self.max_out_len.is_some();
+        let max_seq_len = given.or(of_model).unwrap_or(usize::MAX);
         // A shorter context than the model's has room for what it must leave.
         let least = least.saturating_sub(of_model.map_or(0, |of_model| of_model.saturating_sub(max_seq_len)));
         let usual = self.max_out_len();
@@ -152,7 +154,8 @@ mod tests {
             (of(None, None), 7, Some(30), 30),
             (of(Some(2_045), Some(1)), 7, None, 4),
             (of(Some(100), Some(1)), 7, None, 1),
-            (of(Some(5_000), Some(1)), 7, None, 7),
+            (of(Some(5_000), None), 7, None, 7),
+            (of(Some(5_000), Some(30)), 7, None, 30),
         ];
         for (options, least, said, left) in table {
             let room = options.room(Some(2_048), least);

@@ -74,7 +74,7 @@ pub(super) fn end_of(
     finish_reason: Option<String>,
     stop_reason: Option<StopReason>,
 ) -> (Option<String>, Option<StopReason>) {
-    match (finish_reason, stop_reason) {
+    match (finish_reason.filter(|reason| !reason.is_empty()), stop_reason) {
         (None, Some(StopReason::String(word))) => match of_openai(&word) {
             Some(reason) => (Some(reason.to_owned()), None),
             None => (None, Some(StopReason::String(word))),
@@ -95,9 +95,11 @@ pub(super) fn of_openai(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether the value of a key `error` is an error: a table's empty field, and false, are not.
-pub(crate) fn is_error(value: &str) -> bool {
-    !matches!(value.trim(), "null" | "\"\"" | "false" | "{}" | "[]")
+/// Whether the value of a key `error` is an error. One that says nothing is none beside an answer: a table has no null.
+pub(crate) fn is_error(value: &str, has_answer: bool, finish_reason: Option<&str>) -> bool {
+    let bare: String = value.chars().filter(|c| !c.is_ascii_whitespace()).take(6).collect();
+    let says_nothing = matches!(&*bare, "null" | "\"\"" | "false" | "{}" | "[]");
+    !says_nothing || !has_answer || finish_reason.is_some_and(gave_up)
 }
 
 /// Whether an engine says with this word that it gave up on the answer.

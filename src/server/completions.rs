@@ -162,6 +162,7 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
         let token_ids = choice.token_ids.or(choice.output_ids).or(nvext.completion_token_ids).or(of_provider);
         let named = choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason).or(stop_of_provider.flatten());
         let (finish_reason, stop_reason) = end_of(choice.finish_reason, named);
+        let has_answer = text.is_some() || token_ids.is_some() || message.is_some();
         // TensorRT-LLM sends an empty text with ids.
         let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
         Ok(EngineAnswer {
@@ -173,8 +174,8 @@ pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> 
             text,
             is_chat,
             message: message.map(Cow::Owned),
+            error: choice.error.filter(|error| is_error(error.get(), has_answer, finish_reason.as_deref())),
             finish_reason,
-            error: choice.error.filter(|error| is_error(error.get())),
             stop_reason,
             stop_is_optional,
             ..answer.clone()

@@ -70,6 +70,11 @@ fn what_decides_ids_is_in_it() {
     ] {
         assert_eq!(parts(&base, &fingerprint(MODEL, &json, config, &default)), ["tokenizer"], "{json} {config}");
     }
+    // The model says it of its template, and the option of strings, too.
+    let never = format!("special_tokens = \"never\"\n{MODEL}");
+    let of_all = BuilderOptions { special_tokens: Some(AddSpecialTokens::Never), ..BuilderOptions::default() };
+    let [of_model, of_all] = [&default, &of_all].map(|options| fingerprint(&never, TOKENIZER, "{}", options));
+    assert_eq!(parts(&of_model, &of_all), ["special_tokens"]);
     let options = || BuilderOptions::default();
     for (options, expected) in [
         (BuilderOptions { mode: Mode::Score, ..options() }, "mode"),

@@ -19,7 +19,7 @@ pub(crate) struct PromptArgs {
     ///
     /// These are the special tokens that the tokenizer's post-processor puts around a text. auto adds them, unless the template
     /// already writes them, and adds nothing after a prompt to continue. always adds them in any case, like Hugging Face.
-    /// Default: the model file's setting, or auto.
+    /// Default: the model file's setting, or auto; also auto for strings, where the file says never of its template.
     #[arg(long, value_parser = special_tokens(), value_name = "WHEN", hide_possible_values = true)]
     pub(crate) special_tokens: Option<AddSpecialTokens>,
 
