@@ -22,10 +22,10 @@ pub trait Renderer: Send + Sync {
         Vec::new()
     }
 
-    /// Whether messages of a role with this name have a place in it. Otherwise records that call their roles by the names of
-    /// training frameworks, such as `human` or `tool_call`, are read with OpenAI's names.
-    fn knows_role(&self, role: &str) -> bool {
-        self.role_names().contains(&role)
+    /// Whether messages of a role with this name have a place in it; by default any have. If not, records that call their
+    /// roles by the names of training frameworks, such as `human` or `tool_call`, are read with OpenAI's names.
+    fn knows_role(&self, _role: &str) -> bool {
+        true
     }
 
     /// Whether the model itself speaks OpenAI-style messages of this role. If the last message has this role, a prompt

@@ -51,9 +51,9 @@ pub(crate) struct TrimArgs {
 
     /// Give each answer the id of its request
     ///
-    /// FILE has one request per answer, in the same order. Error lines and lines that --on-error reject skips count as
-    /// answers. Many servers do not return the id of a request, and none returns its columns (--keep); metatok
-    /// takes both from FILE.
+    /// FILE has one request per answer, in the same order. Errors count as answers, and so do lines of JSON that --on-error
+    /// reject skips; after a line that is not JSON, no request can be told. Many servers do not return the id of a request,
+    /// and none returns its columns (--keep); metatok takes both from FILE.
     #[arg(long, value_name = "FILE")]
     pub(crate) requests: Option<PathBuf>,
 

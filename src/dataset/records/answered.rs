@@ -64,13 +64,14 @@ pub(super) fn answered<'a>(keys: &Keys<'_>, answer: &str, other: Option<&str>) -
             let messages = Conversation::Messages([prompt, answers].concat());
             Ok(Record { completion_messages, ..with_system(messages, keys)? })
         }
-        (Some(Conversation::Messages(prompt)), Some(Conversation::Text(answer))) => {
-            // An empty text is no answer.
-            let answers: Vec<_> =
-                (!answer.is_empty()).then(|| ChatMessage::new("assistant", answer)).into_iter().collect();
-            let completion_messages = Some(answers.len());
-            let messages = Conversation::Messages([prompt, answers].concat());
-            Ok(Record { completion_messages, ..with_system(messages, keys)? })
+        // An empty text is no answer.
+        (Some(prompt @ Conversation::Messages(_)), Some(Conversation::Text(answer))) if answer.is_empty() => {
+            with_system(prompt, keys)
+        }
+        (Some(Conversation::Messages(mut messages)), Some(Conversation::Text(answer))) => {
+            messages.push(ChatMessage::new("assistant", answer));
+            let messages = Conversation::Messages(messages);
+            Ok(Record { completion_messages: Some(1), ..with_system(messages, keys)? })
         }
         (Some(prompt), None) => with_system(prompt, keys),
         (None, Some(answers)) => match with_question(answers, keys)? {
