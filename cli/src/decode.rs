@@ -28,6 +28,8 @@ fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<Cont
     let (mut open, mut opened_at) = (String::new(), String::new());
     let most = args.read.max_line_bytes;
     texts::each_line(most, |line, place| {
+        // A file may begin with a byte-order mark.
+        let line = line.strip_prefix('\u{FEFF}').unwrap_or(line);
         if open.is_empty() {
             place.clone_into(&mut opened_at);
         }

@@ -11,6 +11,7 @@ use crate::dataset::source::csv_records::{CsvRecords, Found};
 use crate::dataset::source::lines::other_encoding;
 use crate::dataset::source::{BadRow, TableRows, Wrong};
 use crate::error::{Error, ErrorKind, Result, Setting, WayOut, by_name, way_out};
+use crate::wording::and_more;
 
 /// What a CSV or TSV file does not say of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -177,11 +178,15 @@ fn quotes_are_text() -> WayOut {
     way_out!["if quotes are text in this file, set ", Setting::QUOTES.set_to(Quotes::Text.name())]
 }
 
+/// An error shows at most so many names of columns.
+const MOST_NAMES: usize = 40;
+
 fn other_length(found: usize, names: &[String]) -> String {
     let fields = if found == 1 { "1 field".to_owned() } else { format!("{found} fields") };
     let columns = if names.len() == 1 { "column is" } else { "columns are" };
-    let names = names.join(", ");
-    format!("the record has {fields}, and the {columns} {names}: is a quote or a delimiter missing?")
+    let some = names[..names.len().min(MOST_NAMES)].join(", ");
+    let more = and_more(names.len().saturating_sub(MOST_NAMES));
+    format!("the record has {fields}, and the {columns} {some}{more}: is a quote or a delimiter missing?")
 }
 
 /// A writer without any room would try for ever.

@@ -12,6 +12,8 @@ mod lines;
 mod nesting;
 mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_depth;
+#[cfg(feature = "parquet")]
 mod parquet_meaning;
 #[cfg(feature = "parquet")]
 mod parquet_raw;

@@ -14,21 +14,30 @@ pub(super) fn open(_: File) -> Result<TableRows> {
 }
 
 #[cfg(feature = "parquet")]
-pub(super) fn open(file: File) -> Result<TableRows> {
+pub(super) fn open(mut file: File) -> Result<TableRows> {
+    use std::collections::HashSet;
     use std::io;
 
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::reader::RowIter;
 
+    use crate::dataset::source::parquet_depth;
     use crate::dataset::source::parquet_meaning::Meaning;
     use crate::dataset::source::parquet_raw::RawFile;
     use crate::dataset::source::parquet_row;
     use crate::error::ErrorKind;
     use crate::panics::caught;
 
+    parquet_depth::check(&mut file)?;
     let open = || -> Result<_> {
         let file = SerializedFileReader::new(file).map_err(|error| ErrorKind::Parse(error.to_string()))?;
-        let meaning = Meaning::of_schema(file.metadata().file_metadata().schema())?;
+        let schema = file.metadata().file_metadata().schema();
+        let meaning = Meaning::of_schema(schema)?;
+        let mut seen = HashSet::new();
+        if let Some(field) = schema.get_fields().iter().find(|field| !seen.insert(field.name())) {
+            return Err(ErrorKind::Parse(format!("two columns are named {:?}", field.name()))
+                .with_way_out("rename one of them"));
+        }
         let may_be_deep = meaning.has_json() || parquet_row::may_be_deep(&file);
         Ok((meaning, may_be_deep, RowIter::from_file_into(Box::new(RawFile(file)))))
     };
