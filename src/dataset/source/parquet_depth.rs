@@ -6,11 +6,10 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
-use crate::dataset::source::nesting::DEEPEST;
 use crate::error::{ErrorKind, Result};
 
-/// A list of objects is two or three groups.
-const MOST: usize = 3 * DEEPEST;
+/// The most groups within each other. A list is two. Without optimization, the library's stack has room for a few more.
+const MOST: usize = 200;
 /// What a file ends with, after the footer and its length.
 const MAGIC: &[u8; 4] = b"PAR1";
 
