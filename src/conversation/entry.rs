@@ -11,7 +11,7 @@ use crate::conversation::function_call::{calls, read_calls};
 use crate::conversation::json_object::Others;
 use crate::conversation::others::says_something;
 use crate::conversation::roles::{FUNCTION_CALL, is_openai_role, role_of_speaker};
-use crate::conversation::{ChatMessage, Content, ContentPart, Item, Marker, Message, Prompt, Section};
+use crate::conversation::{ChatMessage, Content, ContentPart, Item, Marker, Message, Prompt, Section, says_nothing};
 use crate::wording::shortened;
 
 /// An entry with the keys of all forms.
@@ -149,7 +149,12 @@ impl Entry {
             Self::Object(keys) => *keys,
         };
         if let Some(calls) = keys.others.get_mut("tool_calls") {
+            // These stay as they are, since chat templates may ask whether the key is there.
+            let is_plain = calls.is_array() || calls.is_null();
             read_calls(calls).map_err(E::custom)?;
+            if !is_plain && says_nothing(calls) {
+                keys.others.shift_remove("tool_calls");
+            }
         }
         match (&keys.section, &keys.role) {
             (Some(section), _) => Ok(Resolved::Item(Item::Marker(keys.marker(section)?))),

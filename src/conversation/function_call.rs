@@ -6,6 +6,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::conversation::says_nothing;
 use crate::wording::shortened;
 
 /// The most characters of a value in an error.
@@ -43,18 +44,38 @@ pub(crate) fn calls(value: &str) -> Option<(&str, Value)> {
     (!calls.is_empty()).then(|| (thoughts, calls.into_iter().map(call).collect()))
 }
 
-/// Makes a list of the calls of a message where they are JSON in a text, or one call without a list. What else is wrong with
-/// them is up to those that read them.
+/// Makes a list of the calls of a message where they are JSON in a text, or one call without a list. A text that says nothing
+/// is left out. What else is wrong with them is up to those that read them.
 pub(super) fn read_calls(calls: &mut Value) -> Result<(), String> {
     read_text(calls)?;
     if calls.is_object() {
-        *calls = Value::Array(vec![calls.take()]);
+        *calls = if says_nothing(calls) { Value::Null } else { Value::Array(vec![calls.take()]) };
     }
-    for call in calls.as_array_mut().into_iter().flatten() {
-        read_text(call)?;
+    let Value::Array(list) = calls else { return Ok(()) };
+    for mut call in std::mem::take(list) {
+        let is_text = call.is_string();
+        read_text(&mut call)?;
+        if is_text && says_nothing(&call) {
+            continue;
+        }
+        gather(&mut call);
         call.get_mut("function").map_or(Ok(()), read_text)?;
+        list.push(call);
     }
     Ok(())
+}
+
+/// Puts a function's name and the arguments beside it, as Inspect writes them, into one object.
+fn gather(call: &mut Value) {
+    let Value::Object(entries) = call else { return };
+    let is_name = |function: &Value| function.as_str().is_some_and(|name| !name.trim_start().starts_with('{'));
+    if !entries.get("function").is_some_and(is_name) {
+        return;
+    }
+    let Some(arguments) = entries.shift_remove("arguments") else { return };
+    if let Some(function) = entries.get_mut("function") {
+        *function = json!({"name": function.take(), "arguments": arguments});
+    }
 }
 
 /// Reads a text as JSON. An empty one is as good as none.
@@ -62,7 +83,7 @@ fn read_text(value: &mut Value) -> Result<(), String> {
     let Value::String(text) = &*value else { return Ok(()) };
     *value = match serde_json::from_str(text) {
         Ok(read @ (Value::Object(_) | Value::Array(_) | Value::Null)) => read,
-        Err(_) if text.is_empty() => Value::Null,
+        Err(_) if text.trim().is_empty() => Value::Null,
         Ok(_) | Err(_) => return Err(no_call(text)),
     };
     Ok(())
@@ -92,13 +113,24 @@ mod tests {
             call.to_string().into(),
             json!([in_text]),
             in_text.to_string().into(),
+            json!([{"type": "function", "function": "f", "arguments": "{}"}]),
+            json!({"type": "function", "function": "f", "arguments": "{}"}).to_string().into(),
+            json!(["", call, "{}"]),
         ] {
             read_calls(&mut calls).expect("these are calls");
             assert_eq!(calls, listed);
         }
-        for (mut nothing, expected) in
-            [(json!(""), Value::Null), (json!("[]"), json!([])), (json!("null"), Value::Null), (json!([]), json!([]))]
-        {
+        for (mut nothing, expected) in [
+            (json!(""), Value::Null),
+            (json!(" "), Value::Null),
+            (json!("null"), Value::Null),
+            (json!("[]"), json!([])),
+            (json!([]), json!([])),
+            (json!({}), Value::Null),
+            (json!("{}"), Value::Null),
+            (json!([""]), json!([])),
+            (json!({"id": null}), Value::Null),
+        ] {
             read_calls(&mut nothing).expect("there are no calls");
             assert_eq!(nothing, expected);
         }
