@@ -1,5 +1,5 @@
-//! Binary values of Arrow as text where they are UTF-8: some writers of tables do not say which bytes are text. Those of
-//! images, audio and video are base64.
+//! Binary values of Arrow as text, which must be UTF-8: some writers of tables do not say which bytes are text. Those of images,
+//! audio and video are base64, whatever they are.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -47,14 +47,14 @@ impl EncoderFactory for BinaryAsText {
             }
             _ => return Ok(as_in_files::encoder(array)),
         };
-        let encoder = Text { value, may_be_base64: field.name() == BYTES, wrong: self.0.clone() };
+        let encoder = Text { value, is_base64: field.name() == BYTES, wrong: self.0.clone() };
         Ok(Some(NullableEncoder::new(Box::new(encoder), array.nulls().cloned())))
     }
 }
 
 struct Text<'a> {
     value: Box<dyn Fn(usize) -> &'a [u8] + 'a>,
-    may_be_base64: bool,
+    is_base64: bool,
     wrong: Wrong,
 }
 
@@ -62,9 +62,9 @@ impl Encoder for Text<'_> {
     fn encode(&mut self, row: usize, out: &mut Vec<u8>) {
         let bytes = (self.value)(row);
         match str::from_utf8(bytes) {
-            Ok(text) => out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes()),
             // As of Parquet.
-            Err(_) if self.may_be_base64 => out.extend_from_slice(format!("\"{}\"", STANDARD.encode(bytes)).as_bytes()),
+            _ if self.is_base64 => out.extend_from_slice(format!("\"{}\"", STANDARD.encode(bytes)).as_bytes()),
+            Ok(text) => out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes()),
             Err(_) => {
                 self.wrong.set("the bytes are not text: they are not UTF-8".to_owned());
                 out.extend_from_slice(b"null");

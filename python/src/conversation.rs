@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt::Display;
 
 use metatok::build::Notes;
-use metatok::conversation::{ChatMessage, Content, Conversation, MediaKind, Mode};
+use metatok::conversation::{ChatMessage, Content, Conversation, MediaKind, Mode, object_of_python};
 use metatok::dataset::prompter::ScoredText;
 use metatok::dataset::records::{InputFormat, Record, RecordReader, is_record_key};
 use metatok::{Error, ErrorKind, PromptBuilder, Result};
@@ -12,7 +12,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::OrRaise;
 use crate::json::{keys_to_json, text, to_json};
@@ -164,11 +164,11 @@ fn unread(key: &str, value: &Bound<'_, PyAny>) -> Option<Value> {
     match value.cast::<PyList>() {
         Ok(list) if list.iter().any(|item| is_opened(&item)) => {
             // Whatever else is wrong with it is told when it is read as a whole.
-            let source = |item| if is_opened(&item) { Ok(Value::Object(Map::new())) } else { to_json(&item) };
+            let source = |item| if is_opened(&item) { Ok(object_of_python()) } else { to_json(&item) };
             list.iter().map(source).collect::<PyResult<_>>().ok()
         }
         Ok(_) => None,
-        Err(_) if is_opened(value) => Some(Value::Object(Map::new())),
+        Err(_) if is_opened(value) => Some(object_of_python()),
         Err(_) if key == kind.name() && (value.cast::<PyString>().is_err() && value.cast::<PyDict>().is_err()) => {
             Some(Value::Null)
         }

@@ -230,7 +230,7 @@ def test_one_image_beside_messages() -> None:
     chat = [{"role": "user", "content": "<image>Hi!"}]
     expected = builder.build({"messages": chat, "image": "a.png"})
     assert expected.text == "<img>Hi!"
-    for image in ("a.png", {"bytes": b"\x89PNG", "path": None}):
+    for image in ("a.png", {"bytes": b"\x89PNG", "path": None}, {"bytes": b"<svg", "path": None}):
         table = pa.table({"messages": [chat], "image": [image]})
         assert pa.table(builder.build_arrow(table))["input_ids"].to_pylist() == [expected.tolist()]
         assert builder.map()(table)["input_ids"].to_pylist() == [expected.tolist()]

@@ -189,6 +189,8 @@ def test_images_that_are_opened_have_their_places(media: dict[str, Any]) -> None
     builder = PromptBuilder(tokenizer="demo", chat_template=f"{{% for m in messages %}}{parts}{{% endfor %}}")
     for content in ("<image>Hi!", [{"type": "image"}, {"type": "text", "text": "Hi!"}]):
         assert builder.build({"messages": [{"role": "user", "content": content}], **media}).text == "<img>Hi!"
+    with pytest.raises(metatok.MetatokError, match='"images" must list paths'):
+        builder.build({"messages": [{"role": "user", "content": "<image>Hi!"}], "images": [{}]})
     many = {"images": [Picture(), Picture()]}
     with pytest.raises(metatok.MetatokError, match='"images" has 2 sources, but the messages have 1 part'):
         builder.build({"messages": [{"role": "user", "content": "<image>Hi!"}], **many})

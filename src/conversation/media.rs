@@ -381,7 +381,7 @@ impl Serialize for Inner<'_> {
 }
 
 /// Decodes without keeping the output.
-fn check_base64(base64: &str) -> std::io::Result<()> {
+pub(super) fn check_base64(base64: &str) -> std::io::Result<()> {
     let mut bytes = base64.as_bytes();
     std::io::copy(&mut base64::read::DecoderReader::new(&mut bytes, &STANDARD), &mut std::io::sink()).map(drop)
 }

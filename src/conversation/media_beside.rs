@@ -1,9 +1,9 @@
 //! Media that a record lists beside its messages: they are the sources of the parts that have none, as in TRL's data, or of
 //! marks in the texts, as in LLaVA's and LLaMA-Factory's.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::conversation::media::data_url;
+use crate::conversation::media::{check_base64, data_url};
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Media, MediaKind, media_would_be_lost};
 use crate::error::{ErrorKind, Result, counted};
 use crate::wording::shown;
@@ -131,16 +131,31 @@ pub(crate) fn sources_of_one(kind: MediaKind, one: Option<Value>) -> Vec<Value> 
     }
 }
 
-/// Whether it stands for a picture, sound or video that Python has opened. Only its place is known then, as of a part without
-/// a source.
+/// What stands for a picture, sound or video that Python has opened. Only its place is known then, as of a part without a
+/// source.
+#[doc(hidden)]
+pub fn object_of_python() -> Value {
+    json!({OBJECT_OF_PYTHON: true})
+}
+
+/// A key that no file has.
+const OBJECT_OF_PYTHON: &str = "\u{0}object of Python";
+
+/// Whether it stands for a medium that Python has opened.
 pub(crate) fn is_object_of_python(source: &Value) -> bool {
-    source.as_object().is_some_and(serde_json::Map::is_empty)
+    source.get(OBJECT_OF_PYTHON).is_some()
 }
 
 /// A path or URL, or a URL that contains the medium, as in the columns of `datasets`: their paths are mere names beside bytes.
+/// Without any, or if these are no base64, the path counts.
 pub(crate) fn source_or_data(kind: MediaKind, value: &Value) -> Option<String> {
     let bytes = value.get("bytes").and_then(Value::as_str);
-    bytes.map(|base64| data_url(kind, base64)).or_else(|| source_of(value))
+    let is_data = |base64: &&str| !base64.is_empty() && check_base64(base64).is_ok();
+    match bytes.filter(is_data) {
+        Some(base64) => Some(data_url(kind, base64)),
+        // What is wrong with bytes is said where sources are checked.
+        None => source_of(value).or_else(|| bytes.map(|base64| data_url(kind, base64))),
+    }
 }
 
 /// A path or URL, or an object with one, as in the columns of `datasets`.

@@ -34,6 +34,8 @@ pub(crate) use content::{ContentRef, map_texts};
 pub(crate) use function_call::{END_OF_THOUGHTS, calls};
 pub(crate) use media::unknown_type;
 pub use media::{Media, MediaKind};
+#[doc(hidden)]
+pub use media_beside::object_of_python;
 pub(crate) use media_beside::{
     count_marks, give_sources_to, has_part_without_source, is_object_of_python, source_of, source_or_data,
     sources_of_one,

@@ -91,6 +91,8 @@ mod tests {
             (place, r#"{"image": ["/a.png"]}"#, "/a.png"),
             (place, r#"{"image": {"bytes": "iVBORw0KGgo=", "path": "a"}}"#, "data:image/png;base64,iVBORw0KGgo="),
             ("\"<image>\"", r#"{"images": [{"bytes": "AAAA"}]}"#, "data:application/octet-stream;base64,AAAA"),
+            (place, r#"{"image": {"bytes": "", "path": "/a.png"}}"#, "/a.png"),
+            (place, r#"{"images": [{"bytes": "no base64!", "path": "/a.png"}]}"#, "/a.png"),
             (place, r#"{"image": 7}"#, r#"{"type":"image"}"#),
             (with_source, r#"{"images": ["/a.png"]}"#, "<image>"),
         ] {
@@ -98,6 +100,7 @@ mod tests {
             assert!(given.contains(expected), "{given}");
         }
         for (columns, expected) in [
+            (r#"{"images": [{}]}"#, "with bytes in base64, not {}"),
             (r#"{"images": ["/a.png", "/b.png"]}"#, "\"images\" has 2 sources"),
             (r#"{"images": "/a.png"}"#, "column \"images\" must list paths or URLs, and is no list: \"/a.png\""),
             (r#"{"images": ["/a.png"], "image": "/b.png"}"#, "the row has both \"image\" and \"images\""),
