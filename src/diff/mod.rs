@@ -81,7 +81,7 @@ impl Diff {
         let Pair { ours, theirs } = &self.pair;
         RecordReader::new(format)
             .reads_for(ReadsFor::template(ours.writes_all_keys() || theirs.writes_all_keys()))
-            .keeps_roles(OwnRoles::of(|role| ours.knows_role(role) || theirs.knows_role(role)))
+            .keeps_roles(OwnRoles::of(|role| ours.knows_role(role) && theirs.knows_role(role)))
     }
 
     /// Compares the prompts of generated conversations, at most `of_each` of each [`ContentKind`]. If none of them differs, those

@@ -2,7 +2,7 @@
 //!
 //! Source: `MessagesPreprocessor.to_std_messages` in `swift/dataset/preprocessor/core.py` of ms-swift 4.6.0.
 
-use crate::conversation::{ChatMessage, Content, Conversation, calls};
+use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, calls, says_nothing};
 use crate::dataset::records::Record;
 use crate::dataset::records::parse_error::refused;
 use crate::error::{At, Place, Result};
@@ -71,6 +71,8 @@ impl OwnRoles {
                 Some(Is::User) => message.role = "user".into(),
                 Some(Is::Assistant) => message.role = "assistant".into(),
                 Some(Is::Tool) => message.role = "tool".into(),
+                // What it says beside them stays in its content.
+                Some(Is::Call) if has_calls(&message) => message.role = "assistant".into(),
                 Some(Is::Call) => {
                     let call = with_calls(message).at(Place::Message(i))?;
                     match converted.last_mut().filter(|last| i != prompt && last.role == "assistant") {
@@ -90,11 +92,20 @@ impl OwnRoles {
     }
 }
 
+fn has_calls(message: &ChatMessage) -> bool {
+    message.others.get("tool_calls").is_some_and(|calls| !says_nothing(calls))
+}
+
 /// The message of the assistant whose content has the calls.
 fn with_calls(message: ChatMessage) -> Result<ChatMessage> {
     let ChatMessage { role, content, mut others } = message;
-    let read = if let Content::Text(text) = &content { calls(text) } else { None };
-    let Some((thoughts, calls)) = read else {
+    let is_text = match &content {
+        Content::Text(_) => true,
+        Content::Parts(parts) => parts.iter().all(|part| matches!(part, ContentPart::Text(_))),
+        Content::Null => false,
+    };
+    let text: String = content.texts().collect();
+    let Some((thoughts, calls)) = calls(&text).filter(|_| is_text) else {
         let what = "must be JSON, a call or a list of calls: {\"name\": …, \"arguments\": …}";
         return Err(refused(&format!("the content of {role:?} {what}")));
     };
@@ -147,6 +158,19 @@ mod tests {
         let apart =
             format!(r#"{start}}}, {{"role": "assistant", "content": "", "loss": 1, "tool_calls": [{f}, {g}]}}, {end}"#);
         check(&[], CHAT, Some(5), &apart, Some(4));
+    }
+
+    #[test]
+    fn calls_may_be_beside_the_content_or_in_its_parts() {
+        let g = r#"{"type": "function", "function": {"name": "g", "arguments": {}}}"#;
+        let start = r#"[{"role": "user", "content": "Hi"}"#;
+        let beside = |role| format!(r#"{start}, {{"role": "{role}", "content": "{{}}", "tool_calls": [{g}]}}]"#);
+        check(&[], &beside("tool_call"), None, &beside("assistant"), None);
+        let parts =
+            r#"[{"type": "text", "text": "{\"name\": \"g\","}, {"type": "text", "text": "\"arguments\": {}}"}]"#;
+        let parts = format!(r#"{start}, {{"role": "tool_call", "content": {parts}, "tool_calls": null}}]"#);
+        let expected = format!(r#"{start}, {{"role": "assistant", "content": "", "tool_calls": [{g}]}}]"#);
+        check(&[], &parts, None, &expected, None);
     }
 
     #[test]
