@@ -51,8 +51,7 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Chosen => one_of_two(keys, false, reads_for),
         InputFormat::Rejected => one_of_two(keys, true, reads_for),
     }?;
-    // Beside texts, a column may have any name.
-    if record.conversation.messages().is_some() {
+    if lists_messages(format, keys) && record.conversation.messages().is_some() {
         check_variables_are_read(keys, reads_for)?;
     }
     let max_out_len = keys.raw("max_out_len").map_or(Ok(None), MaxOutLen::of_json)?;
@@ -91,6 +90,15 @@ fn give_sources(conversation: &mut Conversation, kind: MediaKind, keys: &Keys<'_
     match is_needed() && !conversation.has_source(kind) {
         true => conversation.give_sources(kind, kind.name(), &of_one),
         false => Ok(()),
+    }
+}
+
+/// Whether a record lists messages. Beside columns of texts, a column may have any name.
+fn lists_messages(format: InputFormat, keys: &Keys<'_>) -> bool {
+    match format {
+        InputFormat::Alpaca | InputFormat::QueryResponse | InputFormat::Ultrachat => false,
+        InputFormat::Responses => true,
+        _ => keys.has_list_of_messages(),
     }
 }
 

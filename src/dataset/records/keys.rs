@@ -69,13 +69,15 @@ const KNOWN: [&str; 53] = [
 ];
 
 /// Those whose values are messages or turns, if they are lists.
-const MESSAGES: [&str; 11] = [
+const MESSAGES: [&str; 13] = [
     "chosen",
     "chosen_messages",
     "completion",
     "conversation",
     "conversations",
     "messages",
+    "non_preferred_output",
+    "preferred_output",
     "prompt",
     "rejected",
     "rejected_messages",
@@ -158,6 +160,11 @@ impl<'a> Keys<'a> {
     /// Whether a value is an object, a list or a string.
     pub(crate) fn begins(&self, key: &str, with: char) -> bool {
         self.raw(key).is_some_and(|raw| raw.starts_with(with))
+    }
+
+    /// Whether messages or turns are in a list.
+    pub(crate) fn has_list_of_messages(&self) -> bool {
+        MESSAGES.into_iter().any(|key| self.begins(key, '['))
     }
 
     /// Whether a value lists messages.
