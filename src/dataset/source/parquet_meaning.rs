@@ -1,6 +1,6 @@
 //! What a Parquet file's schema says of values that the library reads as plain numbers and bytes.
 
-use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit};
+use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as PhysicalType};
 use parquet::schema::types::Type;
 
 use crate::dataset::source::parquet_raw::{is_int96, is_json, is_text};
@@ -22,6 +22,8 @@ pub(super) enum Meaning {
     /// Nanoseconds since midnight.
     TimeNanos,
     Uuid,
+    /// Bytes of an image, audio or video, even if they could be text.
+    Medium,
     /// A group, with the meanings of its fields.
     Group(Vec<Meaning>),
     /// A list, with the meaning of its items.
@@ -50,7 +52,7 @@ impl Meaning {
                 [items] => return Self::of_item(items).in_list(),
                 _ => Self::Own,
             },
-            true => Self::of_fields(field.get_fields().iter().map(|field| Self::of(field))),
+            true => Self::of_group(field),
         };
         let info = field.get_basic_info();
         if info.has_repetition() && info.repetition() == Repetition::REPEATED { meaning.in_list() } else { meaning }
@@ -64,7 +66,7 @@ impl Meaning {
             || repeated.name().ends_with("_tuple");
         match is_item {
             false => Self::of(&repeated.get_fields()[0]),
-            true if repeated.is_group() => Self::of_fields(repeated.get_fields().iter().map(|field| Self::of(field))),
+            true if repeated.is_group() => Self::of_group(repeated),
             true => Self::of_leaf(repeated),
         }
     }
@@ -79,6 +81,11 @@ impl Meaning {
             _ if is_int96(field) => Self::Int96,
             _ => Self::Own,
         }
+    }
+
+    fn of_group(group: &Type) -> Self {
+        let field = |field: &Type| if is_bytes_of_medium(field) { Self::Medium } else { Self::of(field) };
+        Self::of_fields(group.get_fields().iter().map(|of_group| field(of_group)))
     }
 
     fn of_fields(fields: impl Iterator<Item = Self>) -> Self {
@@ -96,7 +103,13 @@ impl Meaning {
             Self::Json => true,
             Self::Group(fields) => fields.iter().any(Self::has_json),
             Self::List(items) => items.has_json(),
-            Self::Own | Self::Text | Self::Int96 | Self::TimestampNanos | Self::TimeNanos | Self::Uuid => false,
+            Self::Own
+            | Self::Text
+            | Self::Int96
+            | Self::TimestampNanos
+            | Self::TimeNanos
+            | Self::Uuid
+            | Self::Medium => false,
         }
     }
 
@@ -112,6 +125,14 @@ impl Meaning {
     pub(super) fn of_items(&self) -> &Self {
         if let Self::List(items) = self { items } else { &Self::Own }
     }
+}
+
+/// Whether a group has an image, audio or video in it, as `datasets` writes them.
+fn is_bytes_of_medium(field: &Type) -> bool {
+    field.name() == "bytes"
+        && field.is_primitive()
+        && field.get_physical_type() == PhysicalType::BYTE_ARRAY
+        && !is_text(field)
 }
 
 fn has_interval(field: &Type) -> bool {
@@ -139,6 +160,9 @@ mod tests {
             optional int96 spark;
             optional binary any (JSON);
             optional group tools (LIST) { repeated group list { optional binary element (JSON); } }
+            optional group image { optional binary bytes; optional binary path (UTF8); }
+            optional group images (LIST) { repeated group list { optional group element { optional binary bytes; } } }
+            optional binary bytes;
         }";
         let schema = parse_message_type(schema).expect("it is a schema");
         let meaning = Meaning::of_schema(&schema).expect("it has no interval");
@@ -152,6 +176,9 @@ mod tests {
             Meaning::Int96,
             Meaning::Json,
             Meaning::List(Meaning::Json.into()),
+            Meaning::Group(vec![Meaning::Medium, Meaning::Text]),
+            Meaning::List(Meaning::Group(vec![Meaning::Medium]).into()),
+            Meaning::Own,
         ];
         for (at, expected) in expected.iter().enumerate() {
             assert_eq!(meaning.of_field(at), expected, "{at}");

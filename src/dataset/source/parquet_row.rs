@@ -84,6 +84,7 @@ fn value(field: &Field, meaning: &Meaning, fault: &mut Fault) -> Value {
             Some(since_epoch) => timestamp(since_epoch, since_epoch.as_nanos(), fault),
             None => of_json(field),
         },
+        Field::Bytes(_) if *meaning == Meaning::Medium => of_json(field),
         Field::Bytes(bytes) => match str::from_utf8(bytes.data()) {
             // What is none, such as the NaN that Python writes, stays a text: perhaps nobody reads this column.
             Ok(json) if *meaning == Meaning::Json => {
