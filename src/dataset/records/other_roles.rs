@@ -61,10 +61,10 @@ impl OwnRoles {
         }
         let prompt = messages.len().saturating_sub(record.completion_messages.unwrap_or_default());
         let mut converted: Vec<ChatMessage> = Vec::with_capacity(messages.len());
-        let mut start_of_completion = 0;
+        let mut start_of_completion = None;
         for (i, mut message) in std::mem::take(messages).into_iter().enumerate() {
             if i == prompt {
-                start_of_completion = converted.len();
+                start_of_completion = Some(converted.len());
             }
             match self.converted(&message.role) {
                 None => {}
@@ -75,7 +75,7 @@ impl OwnRoles {
                 Some(Is::Call) if has_calls(&message) => message.role = "assistant".into(),
                 Some(Is::Call) => {
                     let call = with_calls(message).at(Place::Message(i))?;
-                    match converted.last_mut().filter(|last| i != prompt && last.role == "assistant") {
+                    match converted.last_mut().filter(|last| i != prompt && may_have(last, &call)) {
                         Some(last) => {
                             add_calls(last, call);
                             continue;
@@ -86,7 +86,8 @@ impl OwnRoles {
             }
             converted.push(message);
         }
-        record.completion_messages = record.completion_messages.map(|_| converted.len() - start_of_completion);
+        let completion = converted.len() - start_of_completion.unwrap_or(converted.len());
+        record.completion_messages = record.completion_messages.map(|_| completion);
         *messages = converted;
         Ok(record)
     }
@@ -106,11 +107,17 @@ fn with_calls(message: ChatMessage) -> Result<ChatMessage> {
     };
     let text: String = content.texts().collect();
     let Some((thoughts, calls)) = calls(&text).filter(|_| is_text) else {
-        let what = "must be JSON, a call or a list of calls: {\"name\": …, \"arguments\": …}";
+        let what = "must be JSON, a call or a list of calls: {\"name\": …, \"arguments\": …}; if it is text, its role is \"assistant\"";
         return Err(refused(&format!("the content of {role:?} {what}")));
     };
     others.insert("tool_calls".into(), calls);
     Ok(ChatMessage { role: "assistant".into(), content: thoughts.into(), others })
+}
+
+/// Whether a message is an answer to which a message of calls can be added: no key but the calls is in both.
+fn may_have(message: &ChatMessage, call: &ChatMessage) -> bool {
+    let mut keys = call.others.keys().filter(|key| *key != "tool_calls");
+    message.role == "assistant" && !keys.any(|key| message.others.contains_key(key))
 }
 
 /// Adds what a message of calls says to the answer before it.
@@ -119,7 +126,9 @@ fn add_calls(answer: &mut ChatMessage, call: ChatMessage) {
     if !content.is_empty() {
         answer.content.append("", content);
     }
-    let Some(calls) = others.shift_remove("tool_calls") else { return };
+    let calls = others.shift_remove("tool_calls");
+    answer.others.extend(others);
+    let Some(calls) = calls else { return };
     match (answer.others.get_mut("tool_calls").and_then(|own| own.as_array_mut()), calls) {
         (Some(own), serde_json::Value::Array(mut calls)) => own.append(&mut calls),
         (_, calls) => {
@@ -151,8 +160,9 @@ mod tests {
         let g = r#"{"type": "function", "function": {"name": "g", "arguments": {}}}"#;
         let end = r#"{"role": "tool", "content": "2"}, {"role": "tool", "content": "3"}, {"role": "assistant", "content": "5"}]"#;
         let start = r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "I look.""#;
-        let expected = format!(r#"{start}, "tool_calls": [{f}, {g}]}}, {end}"#);
+        let expected = format!(r#"{start}, "loss": 1, "tool_calls": [{f}, {g}]}}, {end}"#);
         check(&[], CHAT, None, &expected, None);
+        check(&[], CHAT, Some(0), &expected, Some(0));
         check(&[], CHAT, Some(6), &expected, Some(4));
         // What is scored and what is not stay apart.
         let apart =
@@ -171,6 +181,19 @@ mod tests {
         let parts = format!(r#"{start}, {{"role": "tool_call", "content": {parts}, "tool_calls": null}}]"#);
         let expected = format!(r#"{start}, {{"role": "assistant", "content": "", "tool_calls": [{g}]}}]"#);
         check(&[], &parts, None, &expected, None);
+    }
+
+    #[test]
+    fn what_two_messages_have_stays_in_two() {
+        let g = r#"{"type": "function", "function": {"name": "g", "arguments": {}}}"#;
+        let start = r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "I look."#;
+        let call =
+            r#"{"role": "tool_call", "content": "{\"name\": \"g\", \"arguments\": {}}", "reasoning_content": "why"}]"#;
+        let whole = format!(r#"{start}", "reasoning_content": "why", "tool_calls": [{g}]}}]"#);
+        check(&[], &format!(r#"{start}"}}, {call}"#), None, &whole, None);
+        let called = r#"{"role": "assistant", "content": "", "reasoning_content": "why", "tool_calls":"#;
+        let apart = format!(r#"{start}", "reasoning_content": "now"}}, {called} [{g}]}}]"#);
+        check(&[], &format!(r#"{start}", "reasoning_content": "now"}}, {call}"#), None, &apart, None);
     }
 
     #[test]
