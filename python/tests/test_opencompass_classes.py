@@ -205,6 +205,66 @@ def test_a_least_length_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert passed == [None, 5]
 
 
+def arguments_of(weights: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The arguments that ``generate`` will have been given."""
+    passed: dict[str, Any] = {}
+    generate = weights.generate
+
+    def spy(**more: Any) -> Any:
+        passed.update(more)
+        return generate(**more)
+
+    monkeypatch.setattr(weights, "generate", spy)
+    return passed
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FILES if not kind.startswith("VLLM")])
+@pytest.mark.parametrize(
+    ("own", "asked_with"),
+    [
+        ({"do_sample": False, "temperature": 0.1}, {"do_sample": True, "temperature": 0.7, "top_k": 40}),
+        ({"max_new_tokens": 3, "pad_token_id": 5}, {}),
+        ({"eos_token_id": [7], "min_new_tokens": 1}, {"min_out_len": 4}),
+        ({"num_return_sequences": 2, "do_sample": True}, {}),
+        ({}, {"num_beams": 2}),
+    ],
+)
+def test_arguments_of_generate_are_those_of_opencompass(
+    kind: str, own: dict[str, Any], asked_with: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    given: dict[str, Any] = {"generation_kwargs": dict(own), **({"meta_template": META} if kind == "HuggingFace" else {})}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for model, _ in both(kind, monkeypatch, **given):
+            passed = arguments_of(model.model, monkeypatch)
+            answers = model.generate_from_template(asked([SHORT]), max_out_len=8, **asked_with)
+            names = ["do_sample", "temperature", "top_k", "max_new_tokens", "min_new_tokens", "num_return_sequences", "num_beams"]
+            # What OpenCompass leaves to transformers is greedy; its HuggingFace lets the model pad.
+            names += [name for name in ("eos_token_id", "pad_token_id") if name in own or name == "pad_token_id" and kind != "HuggingFace"]
+            found.append(({name: passed.get(name) for name in names} | {"do_sample": passed.get("do_sample", False)}, len(answers)))
+    assert found[0] == found[1]
+    said = " ".join(str(one.message) for one in told if one.category is metatok.MetatokWarning)
+    assert ("max_new_tokens is not used, as by OpenCompass's: 3; max_out_len counts" in said) == ("max_new_tokens" in own)
+
+
+def test_the_models_own_configuration_of_answers_counts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = transformers.AutoModelForCausalLM.from_pretrained(str(DEMO))
+    weights.generation_config.repetition_penalty = 50.0
+    weights.save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(str(DEMO)).save_pretrained(tmp_path)
+    monkeypatch.setattr(
+        transformers.PreTrainedTokenizerBase, "batch_encode_plus", lambda self, texts, **more: self(texts, **more), raising=False
+    )
+    said = []
+    for of in classes("HuggingFace"):
+        kwargs = {"dtype": "float32"} if of.__module__.startswith("metatok") else {"torch_dtype": "torch.float"}
+        model = of(path=str(tmp_path), model_kwargs=kwargs, meta_template=META)
+        said.append(model.generate_from_template(asked([SHORT]), max_out_len=8, stopping_criteria=["<|im_end|>"]))
+    plain = opencompass.HuggingFace(str(DEMO), meta_template=META).generate_from_template(asked([SHORT]), max_out_len=8)
+    assert said[0] == said[1] != plain
+
+
 class Answer:
     def __init__(self, ids: list[int]) -> None:
         self.token_ids = ids
@@ -243,6 +303,50 @@ def test_vllm_is_given_what_opencompass_gives(kind: str, given: dict[str, Any], 
     whole = model.builder("gen").build(asked([LONG])[0]).tolist()
     assert seen[0] == [whole if kept is None else whole[:kept] + whole[-kept:]]
     assert seen[1]["min_tokens"] == 3
+
+
+def theirs_on_vllm(kind: str, monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """OpenCompass's model without vLLM, and the arguments of the sampling that vLLM would be given."""
+    module, given = importlib.import_module(f"opencompass.models.{FILES[kind]}"), {}
+
+    def sampling(**params: Any) -> Any:
+        given.update(params)
+
+    monkeypatch.setattr(module, "SamplingParams", sampling)
+    model = object.__new__(classes(kind)[0])
+    model.tokenizer = transformers.AutoTokenizer.from_pretrained(str(DEMO))
+    model.model = type("Engine", (), {"generate": lambda self, prompts, sampling: []})()
+    attributes: dict[str, Any] = {"generation_kwargs": own, "stop_words": [], "lora_path": None, "mode": "none"}
+    for name, value in {**attributes, "fastchat_template": None}.items():
+        setattr(model, name, value)
+    model.chat_template_kwargs, model.logger = {}, type("Logger", (), {"info": lambda self, said: None})()
+    return model, given
+
+
+@pytest.mark.parametrize("kind", ["VLLM", "VLLMwithChatTemplate"])
+@pytest.mark.parametrize(
+    ("own", "asked_with"),
+    [
+        ({}, {}),
+        ({"temperature": 0.0}, {"temperature": 0.7, "top_k": 40}),
+        ({"temperature": 0.5}, {}),
+        ({"max_tokens": 3, "stop": ["x"]}, {}),
+    ],
+)
+def test_arguments_of_sampling_are_those_of_opencompass(
+    kind: str, own: dict[str, Any], asked_with: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, given = theirs_on_vllm(kind, monkeypatch, dict(own))
+    there.generate([SHORT], 8, **asked_with)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        here, seen = on_vllm(kind, monkeypatch, generation_kwargs=dict(own))
+    here.generate([SHORT], 8, **asked_with)
+    # Neither says what vLLM does by itself.
+    usual = {"temperature": 1.0, "top_k": -1}
+    for name in ("temperature", "top_k", "max_tokens", "stop"):
+        assert seen[1][name] == given.get(name, usual.get(name)), name
+    assert len(told) == (2 if kind == "VLLM" and "stop" in own else 0)
 
 
 def test_vllm_scores_a_part_as_opencompass_does(monkeypatch: pytest.MonkeyPatch) -> None:

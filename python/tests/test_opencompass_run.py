@@ -100,7 +100,7 @@ def test_a_dialogue_is_asked_turn_by_turn(tmp_path: pathlib.Path) -> None:
 def test_vllm_answers_and_scores(
     tmp_path: pathlib.Path, weights: str, kind: str, inferencer: str, of_model: str
 ) -> None:
-    kwargs = "model_kwargs=dict(dtype='float32', enforce_eager=True, max_model_len=2048, max_num_seqs=8)"
+    kwargs = "model_kwargs=dict(dtype='float32', enforce_eager=True, max_model_len=2048, max_num_seqs=8), generation_kwargs=dict(temperature=0)"
     asked = ASKED if inferencer == "GenInferencer" else SCORED.format([answer for _, answer in QUESTIONS])
     found = run(tmp_path, kind, inferencer, asked, f"{of_model}, {kwargs}" if of_model else kwargs, weights)
     assert [one["prediction"] for one in found] == [answer for _, answer in QUESTIONS]

@@ -18,7 +18,7 @@ class HuggingFace(Model):
     Args:
         path: The model, a folder or a repository.
         model_kwargs: The arguments of ``AutoModelForCausalLM.from_pretrained``.
-        generation_kwargs: Arguments of ``model.generate`` that override the task's.
+        generation_kwargs: Arguments of ``model.generate`` that override the task's, except ``max_new_tokens``.
         tokenizer_kwargs: ``truncation_side``; arguments that would change ids are refused.
         batch_padding: Several prompts may have ``max_seq_len`` tokens; otherwise they leave room for the answer in these.
         mode: With ``mid``, prompts that leave room lose what is in their middle.
@@ -42,6 +42,7 @@ class HuggingFace(Model):
         "use_fastchat_template": "use HuggingFacewithChatTemplate with fastchat_template='vicuna'",
         "extract_pred_after_decode": "leave it out: answers are decoded after the ids of their prompts",
     }
+    _overwritten = {"max_new_tokens": "max_out_len"}
     _max_seq_len: int | None = 2048
     _least = "min_new_tokens"
 
@@ -110,6 +111,9 @@ class HuggingFace(Model):
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows])
         batch = Batch(input_ids=ids, attention_mask=mask)
         inputs = {**of_batch(builder, batch, max_new_tokens=limit, device=self.model.device), "pad_token_id": pad}
+        # As there, the model's generation_config.json decides these, where nothing else does.
+        for name in ("num_beams", "repetition_penalty"):
+            del inputs[name]
         return of_inputs(self.model, builder, inputs, **kwargs)
 
     def _pad(self, builder: PromptBuilder) -> int:
@@ -136,6 +140,7 @@ class HuggingFaceBaseModel(HuggingFace):
     Prompts lose what is before the last ``max_seq_len`` tokens, by default the context that the model's configuration says.
 
     Args:
+        generation_kwargs: Arguments of ``model.generate`` that the task's override.
         drop_middle: Prompts lose what is in their middle.
     """
 
@@ -143,6 +148,8 @@ class HuggingFaceBaseModel(HuggingFace):
     _parameters: tuple[str, ...] = ("drop_middle", "pad_token_id", "peft_kwargs", "peft_path", "tokenizer_kwargs")
     _ignores_others = True
     _has_template = False
+    _task_wins = True
+    _overwritten = {"max_new_tokens": "max_out_len", "pad_token_id": "the model's pad_token_id, or the tokenizer's,"}
     _max_seq_len: int | None = None
 
     def get_loglikelihood(self, inputs: Sequence[str], conts: Sequence[str]) -> Any:

@@ -55,6 +55,10 @@ class Model:
     _ignores_others = False
     #: Whether ``meta_template`` is one of its parameters.
     _has_template = True
+    #: Whether the task's arguments of an answer win over ``generation_kwargs``.
+    _task_wins = False
+    #: What is not used of ``generation_kwargs``, with what counts instead.
+    _overwritten: Mapping[str, str] = {}
     #: What ``max_seq_len`` is by default.
     _max_seq_len: int | None = None
 
@@ -80,6 +84,7 @@ class Model:
         self.path = path
         self.max_seq_len = self._max_seq_len if max_seq_len is None else whole("max_seq_len", max_seq_len, 1)
         self.generation_kwargs = dict(generation_kwargs or {})
+        self._warn_of_overwritten()
         self.eos_token_id = (meta_template or {}).get("eos_token_id")
         self._dict: dict[str, Any] = {
             "type": f"metatok.opencompass.{self._class}",
@@ -130,6 +135,12 @@ class Model:
             if given.get(key):
                 raise UsageError(f"{name}: {key} is {given[key]!r}, which is not done here; {way_out}", kind="usage")
 
+    def _warn_of_overwritten(self) -> None:
+        for key, instead in self._overwritten.items():
+            if key in self.generation_kwargs:
+                what = f"metatok.opencompass.{type(self).__name__}: generation_kwargs: {key} is not used, as by OpenCompass's"
+                _warn(f"{what}: {self.generation_kwargs[key]!r}; {instead} counts")
+
     def builder(self, mode: str, strings: Sequence[str] = (), **options: Any) -> PromptBuilder:
         """The builder for a mode, ``gen`` or ``ppl``, and a dataset's stop strings."""
         # ChatInferencer replaces the parser, and then asks with one message after the other.
@@ -177,7 +188,9 @@ class Model:
         """The answers to prompts, cut at the model's stops and the dataset's."""
         builder = self.builder("gen", [string for string in stopping_criteria if string])
         more = {key: value for key, value in kwargs.items() if value is not None}
-        more = {**more, **self.generation_kwargs}
+        more = {**self.generation_kwargs, **more} if self._task_wins else {**more, **self.generation_kwargs}
+        if max_out_len is not None:
+            more = {key: value for key, value in more.items() if key not in self._overwritten}
         if min_out_len is not None:
             more[self._least] = whole("min_out_len", min_out_len)
         rows = self._ids("gen", self._built("gen", list(templates)), max_out_len)

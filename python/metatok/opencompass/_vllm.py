@@ -17,7 +17,8 @@ class VLLM(Model):
     Args:
         path: The model, a folder or a repository.
         model_kwargs: The arguments of ``vllm.LLM``.
-        generation_kwargs: Arguments of ``SamplingParams`` that override the task's.
+        generation_kwargs: Arguments of ``SamplingParams`` that override the task's, except ``max_tokens`` and ``stop``. Without
+            a ``temperature`` vLLM samples with its own, 1.
         mode: With ``mid``, prompts to continue lose what is in their middle, so that they fit into ``max_seq_len``. Otherwise
             nothing is cut.
         lora_path: A LoRA adapter.
@@ -25,7 +26,9 @@ class VLLM(Model):
 
     _class = "VLLM"
     _parameters: tuple[str, ...] = ("lora_path", "mode", "use_fastchat_template")
+    _overwritten = {"max_tokens": "max_out_len", "stop": "stop_words with the task's stopping_criteria"}
     _max_seq_len: int | None = 2048
+    _temperature = 1.0
     _least = "min_tokens"
 
     def get_loglikelihood(self, inputs: Sequence[str], conts: Sequence[str]) -> Any:
@@ -54,7 +57,7 @@ class VLLM(Model):
         self, builder: PromptBuilder, rows: list[list[int]], limit: int, kwargs: dict[str, Any]
     ) -> list[list[int]]:
         kwargs.pop("do_sample", None)
-        params = {**sampling(builder, max_tokens=limit), **kwargs}
+        params = {**sampling(builder, max_tokens=limit, temperature=self._temperature), **kwargs}
         return [list(output.outputs[0].token_ids) for output in self._run(rows, params)]
 
     def _logprobs(self, rows: list[list[int]]) -> list[list[float]]:
@@ -77,8 +80,15 @@ class VLLM(Model):
 
 
 class VLLMwithChatTemplate(VLLM):
-    """OpenCompass's ``VLLMwithChatTemplate``: the tokenizer's chat template, and vLLM. It cuts nothing."""
+    """OpenCompass's ``VLLMwithChatTemplate``: the tokenizer's chat template, and vLLM. It cuts nothing.
+
+    Args:
+        generation_kwargs: Arguments of ``SamplingParams`` that the task's override. Without a ``temperature`` it is greedy.
+    """
 
     _class = "VLLMwithChatTemplate"
     _parameters: tuple[str, ...] = ("fastchat_template", "lora_path")
+    _task_wins = True
+    _overwritten = {}
     _max_seq_len: int | None = None
+    _temperature = 0.0
