@@ -43,6 +43,23 @@ def test_roles_that_speak_as_themselves_are_known_and_others_refused() -> None:
     with pytest.raises(metatok.ModelError, match="reserved_roles") as refused:
         opencompass.prompt_builder(model(meta_template={"round": roles("HUMAN", "CRITIC", "BOT")}))
     assert refused.value.place == {"key": "meta_template"}
+    user = model(meta_template={"round": [*roles("HUMAN"), {"role": "SYSTEM", "api_role": "HUMAN"}, *roles("BOT")]})
+    assert opencompass.prompt_builder(user).options["chat_wrapper"] == "opencompass-chat"
+    begun = [{**roles("HUMAN")[0], "begin": "Q: "}, *roles("BOT")]
+    with pytest.raises(metatok.ModelError, match="meta_template"):
+        opencompass.prompt_builder(model(meta_template={"round": begun, "reserved_roles": roles("SYSTEM")}))
+    own = {**user, "type": "ais_bench.benchmark.models.HuggingFacewithChatTemplate"}
+    assert opencompass.prompt_builder(own).options["chat_wrapper"] == "opencompass-chat"
+
+
+def test_a_base_model_writes_no_template() -> None:
+    meta = {"round": [{"role": "HUMAN", "begin": "Q: "}, {"role": "BOT", "begin": "A: ", "generate": True}], "eos_token_id": 7}
+    given = {"type": "opencompass.models.HuggingFaceBaseModel", "path": "demo", "meta_template": meta}
+    with pytest.warns(metatok.MetatokWarning, match="meta_template is not used, as by HuggingFaceBaseModel itself"):
+        builder = opencompass.prompt_builder(given, tokenizer="demo", text=True)
+    plain = opencompass.prompt_builder({**given, "meta_template": None}, tokenizer="demo", text=True)
+    assert builder.build(HI).text == plain.build(HI).text
+    assert builder.stop.token_ids == plain.stop.token_ids
 
 
 def test_a_template_of_fastchat_is_written_in_place_of_the_tokenizers() -> None:
@@ -62,6 +79,13 @@ def test_lists_of_a_configuration_are_found_by_their_names() -> None:
     assert opencompass.datasets(config) == [{"abbr": "a", "labels": {"0": "A"}}, two]
     name = f"{HuggingFacewithChatTemplate.__module__}.HuggingFacewithChatTemplate"
     assert opencompass.models(config) == [{"type": name, "path": "demo"}]
+
+
+def test_only_the_list_that_opencompass_runs_counts_where_there_is_one() -> None:
+    judge, one, two = {"abbr": "judge"}, {"abbr": "a"}, {"abbr": "b"}
+    config = {"judge_models": [judge], "models": [one], "math_datasets": [one, two], "datasets": [[two], two]}
+    assert opencompass.models(config) == [one]
+    assert opencompass.datasets(config) == [two]
 
 
 def test_a_dict_with_a_class_is_read_by_its_own_function() -> None:

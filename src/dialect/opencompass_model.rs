@@ -35,6 +35,11 @@ const OF_RUNNING: [&str; 45] = [
     "use_timestamp", "verbose", "with_visual",
 ];
 
+const META_TEMPLATE: &str = "meta_template";
+
+/// The class that writes no template, also if one is given.
+const WITHOUT_TEMPLATE: &str = "HuggingFaceBaseModel";
+
 /// The classes that turn prompts into messages for the tokenizer's chat template.
 const CHAT_WRAPPERS: [&str; 5] = [
     "HuggingFacewithChatTemplate",
@@ -66,21 +71,33 @@ struct Dict {
 impl Model {
     /// What the user should know: keys that are not read.
     pub fn notes(&self) -> Vec<Warning> {
-        match &self.unread_keys[..] {
-            [] => Vec::new(),
-            keys => {
-                let what = "ignored; use options of this command or of the engine instead";
-                vec![Warning::new("unread-keys", what).at(keys.join(", ")).at(Place::file(&self.name))]
-            }
-        }
+        let note = |keys: &[&str], what: &str| {
+            let note = Warning::new("unread-keys", what).at(keys.join(", ")).at(Place::file(&self.name));
+            (!keys.is_empty()).then_some(note)
+        };
+        let (template, keys): (Vec<&str>, Vec<&str>) =
+            self.unread_keys.iter().map(String::as_str).partition(|key| *key == META_TEMPLATE);
+        let of_template = "ignored, as by HuggingFaceBaseModel itself, which writes no template; name another class, such as HuggingFace, to apply it";
+        let of_others = "ignored; use options of this command or of the engine instead";
+        note(&template, of_template).into_iter().chain(note(&keys, of_others)).collect()
     }
 
     /// The error for requesting token ids from one of its chat wrappers.
     pub(super) fn of_chat_wrapper(&self, wrapper: ChatWrapper) -> Error {
-        let (owner, name) = (wrapper.owner(), wrapper.name());
-        let what = format!("this is {owner}'s chat wrapper, which leaves the template to the tokenizer");
+        let what = format!("this is {}'s chat wrapper, which leaves the template to the tokenizer", wrapper.owner());
+        let Some(wrapper) = self.with_the_same_roles(wrapper) else {
+            let what = format!("{what}, and its meta_template has roles of its own");
+            return ErrorKind::Usage(what).with_way_out(way_out![
+                "build with ",
+                Setting::FORMAT.set_to("messages"),
+                ", and token ids of these messages with ",
+                Setting::MODEL.set_to("qwen3"),
+                " or with ",
+                Setting::TOKENIZER
+            ]);
+        };
         let tokenizer = self.tokenizer.as_deref().unwrap_or_default();
-        let wrapper = Setting::CHAT_WRAPPER.set_to(name);
+        let wrapper = Setting::CHAT_WRAPPER.set_to(wrapper.name());
         ErrorKind::Usage(what).with_way_out(match claiming(tokenizer) {
             Some(_) => {
                 way_out!["for token ids use ", Setting::MODEL.set_to(tokenizer.to_owned()), " ", wrapper]
@@ -94,6 +111,15 @@ impl Model {
                 Setting::TOKENIZER
             ],
         })
+    }
+
+    /// The wrapper whose messages are those of this one: a template of roles changes them.
+    fn with_the_same_roles(&self, wrapper: ChatWrapper) -> Option<ChatWrapper> {
+        match (&self.api_template, &self.meta_template) {
+            (Some(template), _) => ChatWrapper::with_roles_of(template),
+            (None, Some(_)) => None,
+            (None, None) => Some(wrapper),
+        }
     }
 }
 
@@ -138,7 +164,11 @@ fn model(text: &str, keys: &Map<String, Value>) -> Result<Model> {
     let dict: Dict = from_json(text)?;
     let class = dict.class.rsplit('.').next().unwrap_or_default();
     let chat_wrapper = CHAT_WRAPPERS.contains(&class).then(|| whose(&dict.class));
-    let template = match keys.get("meta_template") {
+    let template = match keys.get(META_TEMPLATE) {
+        Some(template) if class == WITHOUT_TEMPLATE => {
+            unread_keys.extend(says_something(template).then(|| META_TEMPLATE.to_owned()));
+            Model::default()
+        }
         None if CHAT_SERVERS.contains(&class) => {
             Model { api_template: Some(ApiTemplate::openai()), ..Model::default() }
         }

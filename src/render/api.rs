@@ -76,6 +76,21 @@ impl ApiTemplate {
         Ok(Self::of_round(round, template.reserved_roles.iter().map(bare).collect()))
     }
 
+    /// The same without the mark of the model's role, to compare for whom the roles speak.
+    pub(super) fn unmarked(&self) -> Self {
+        let mut template = self.clone();
+        if let Self::Roles(roles) = &mut template {
+            let round = roles.round.iter_mut().filter_map(|item| match item {
+                RoundItem::Role(role) => Some(&mut **role),
+                RoundItem::Text(_) => None,
+            });
+            for role in round.chain(&mut roles.reserved_roles) {
+                role.generate = false;
+            }
+        }
+        template
+    }
+
     fn of_round(round: Vec<RoundItem>, reserved_roles: Vec<RoleTemplate>) -> Self {
         Self::Roles(Box::new(ApiRoles { round, reserved_roles, ..ApiRoles::default() }))
     }

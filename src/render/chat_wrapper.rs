@@ -30,6 +30,12 @@ impl ChatWrapper {
         }
     }
 
+    /// The wrapper whose roles are those of a template.
+    pub(crate) fn with_roles_of(template: &ApiTemplate) -> Option<Self> {
+        let roles = template.unmarked();
+        [Self::OpenCompass, Self::AisBench].into_iter().find(|wrapper| wrapper.template().unmarked() == roles)
+    }
+
     /// Whose wrapper it is.
     pub(crate) fn owner(self) -> &'static str {
         match self {

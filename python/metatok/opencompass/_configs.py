@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from metatok import ModelError, PromptBuilder
+from metatok.errors import _warn
 from metatok.opencompass._plain import plain
 
 if TYPE_CHECKING:
@@ -21,22 +22,33 @@ _CHAT_WRAPPERS = {
     "VLLMwithChatTemplate",
 }
 
+#: The roles of the chat wrappers, each with that as which it speaks: those of a round, and the reserved ones.
+_ROLES = {
+    "opencompass-chat": ([("HUMAN", "HUMAN"), ("SYSTEM", "HUMAN"), ("BOT", "BOT")], []),
+    "aisbench-chat": ([("HUMAN", "HUMAN"), ("BOT", "BOT")], [("SYSTEM", "SYSTEM")]),
+}
+
 
 def models(config: Any) -> list[dict[str, Any]]:
-    """The model dicts in the lists of a configuration whose names end in ``models``, each once, as `plain` gives them."""
+    """The model dicts of a configuration, each once, as `plain` gives them.
+
+    They are those in the list ``models``, which OpenCompass runs, or without one those in all lists whose names end so.
+    """
     return _dicts(config, "models")
 
 
 def datasets(config: Any) -> list[dict[str, Any]]:
-    """The dataset dicts in the lists of a configuration whose names end in ``datasets``, each once."""
+    """The dataset dicts of a configuration, each once: those in the list ``datasets``, or in all whose names end so."""
     return _dicts(config, "datasets")
 
 
-def _dicts(config: Any, ending: str) -> list[dict[str, Any]]:
+def _dicts(config: Any, kind: str) -> list[dict[str, Any]]:
+    variables = plain(config)
+    lists = [variables[kind]] if kind in variables else [value for name, value in variables.items() if name.endswith(kind)]
     found: list[dict[str, Any]] = []
-    for name, value in plain(config).items():
-        if name.endswith(ending):
-            found.extend(one for one in _leaves(value) if one not in found)
+    for one in _leaves(lists):
+        if one not in found:
+            found.append(one)
     return found
 
 
@@ -72,8 +84,11 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
     """
     model = plain(model)
     name = str(model.get("type") or "")
+    if name.rsplit(".", 1)[-1] == "HuggingFaceBaseModel" and model.get("meta_template"):
+        _warn("meta_template is not used, as by HuggingFaceBaseModel itself, which writes no template")
     if name.rsplit(".", 1)[-1] in _CHAT_WRAPPERS and not model.get("fastchat_template"):
-        owner = "aisbench-chat" if name.startswith("ais_bench") else _wrapper(model.get("meta_template"))
+        own = "aisbench-chat" if name.startswith("ais_bench") else "opencompass-chat"
+        owner = _wrapper(model["meta_template"]) if model.get("meta_template") else own
         tokenizer = tokenizer or model.get("tokenizer_path") or model.get("path")
         stops = [*(model.get("stop_words") or []), *options.pop("stop_strings", ())]
         variables = model.get("chat_template_kwargs") or None
@@ -83,16 +98,20 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
 
 
 def _wrapper(template: Any) -> str:
-    """The rules by which a chat wrapper of OpenCompass makes messages, by its template of roles."""
-    if not template:
-        return "opencompass-chat"
-    lists = [template.get(key) or [] for key in ("round", "reserved_roles")] if isinstance(template, dict) else []
-    roles = [[(role.get("role"), role.get("api_role")) for role in one if isinstance(role, dict)] for one in lists]
-    if roles == [[("HUMAN", "HUMAN"), ("BOT", "BOT")], [("SYSTEM", "SYSTEM")]]:
-        # Those of AISBench's: each role speaks as itself.
-        return "aisbench-chat"
+    """The rules by which a chat wrapper makes messages, by its template of roles."""
+    given = template if isinstance(template, dict) else {}
+    lists = tuple([_speaks(role) for role in given.get(key) or []] for key in ("round", "reserved_roles"))
+    for wrapper, roles in _ROLES.items():
+        if lists == roles and not given.get("begin"):
+            return wrapper
     what = "the tokenizer's chat template is used, and of roles only HUMAN, BOT and SYSTEM as themselves"
     raise _unsupported("meta_template", what, "leave it out, or put SYSTEM into reserved_roles, and no other")
+
+
+def _speaks(role: Any) -> tuple[str, str] | None:
+    """A role and for whom it speaks, if its template says nothing else of it."""
+    said = {key: value for key, value in role.items() if value and key != "generate"} if isinstance(role, dict) else {}
+    return (said["role"], said["api_role"]) if set(said) == {"role", "api_role"} else None
 
 
 def _unsupported(key: str, what: str, way_out: str) -> ModelError:
