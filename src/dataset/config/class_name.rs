@@ -51,6 +51,15 @@ pub(crate) fn check(class: &str) -> Result<()> {
     let class = bare(class);
     let why = match class {
         "AgentInferencer" => "lets the model call tools between its answers, so its prompts cannot be built in advance",
+        "ChatMLInferencer" | "ParallelChatMLInferencer" => {
+            "asks what the column chatml_question says, not a template, and has the user say the model's turns too; use ChatInferencer, or give these messages as conversations, without a dataset"
+        }
+        "GLMChoiceInferencer" => {
+            "has GLM-130B compare choices in its own way, which other models do not have; use CLPInferencer, or PPLInferencer with the choices as labels"
+        }
+        "MinKPercentInferencer" => {
+            "scores the least likely tokens of a text alone; use PPLOnlyInferencer, whose texts are the same"
+        }
         "AttackInferencer" => "changes a prompt until the model fails, so its prompts cannot be built in advance",
         "ToTInferencer" => "lets the model choose among its own thoughts, so its prompts cannot be built in advance",
         "SWCELossInferencer" => {

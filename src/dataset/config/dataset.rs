@@ -7,7 +7,10 @@ use crate::dataset::dataset_error;
 use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
 use crate::dataset::template::Layout;
-use crate::error::{Place, Result, Warning};
+use crate::error::{Place, Result, Setting, Warning, way_out};
+
+/// A limit of answers beside the inferencer, where OpenCompass does not read it.
+pub(in crate::dataset) const MISPLACED_LIMIT: &str = "infer_cfg.max_out_len";
 
 /// A dataset: which rows are used, and how they become prompts.
 ///
@@ -66,8 +69,15 @@ impl Dataset {
     /// that are not.
     pub fn notes(&self) -> Vec<Warning> {
         let mut notes = Vec::new();
-        if !self.unread_keys.is_empty() {
-            let keys = self.unread_keys.join(", ");
+        let (limit, keys): (Vec<&str>, Vec<&str>) =
+            self.unread_keys.iter().map(String::as_str).partition(|key| *key == MISPLACED_LIMIT);
+        if !limit.is_empty() {
+            let note = Warning::new("unread-keys", "ignored, as in OpenCompass, which reads it in inferencer alone")
+                .with_way_out(way_out!["write it there, or use ", Setting::MAX_OUT_LEN]);
+            notes.push(note.at(MISPLACED_LIMIT));
+        }
+        if !keys.is_empty() {
+            let keys = keys.join(", ");
             let note = Warning::new("unread-keys", "ignored")
                 .with_way_out("the rows must already be in the form that the dataset's own loader returns");
             notes.push(note.at(keys));

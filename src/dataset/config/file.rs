@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::dataset::config::dataset::MISPLACED_LIMIT;
 use crate::dataset::config::inferencer::InferencerFile;
 use crate::dataset::config::retriever::RetrieverFile;
 use crate::dataset::config::{Dataset, class_name};
@@ -84,7 +85,9 @@ struct Infer {
     retriever: Option<RetrieverFile>,
     #[serde(default)]
     inferencer: InferencerFile,
-    max_out_len: Option<u64>,
+    // See `MISPLACED_LIMIT`.
+    #[serde(default, rename = "max_out_len")]
+    _max_out_len: IgnoredAny,
 }
 
 impl Dataset {
@@ -127,7 +130,7 @@ impl Dataset {
         };
         let derived_columns = reader.columns.as_ref().map(DerivedColumns::read).transpose();
         let repeats = Repeats::read(n.as_ref(), num_repeats.as_ref(), class, infer.inferencer.sc_size())?;
-        let inferencer = infer.inferencer.read(infer.max_out_len);
+        let inferencer = infer.inferencer.read();
         let names_retriever = infer.retriever.is_some();
         Ok(Self {
             name: String::new(),
@@ -174,7 +177,8 @@ fn unread(file: &Value) -> Result<Vec<String>> {
             class_name::check(class).at(format_args!("infer_cfg.{part}"))?;
         }
     }
-    let mut unread = Vec::new();
+    let limit = file.get(INFER_CFG).and_then(|infer| infer.get("max_out_len")).filter(|limit| **limit != Value::Null);
+    let mut unread: Vec<String> = limit.map(|_| MISPLACED_LIMIT.to_owned()).into_iter().collect();
     for (key, value) in keys {
         let Value::Text(key) = key else { continue };
         let key = &**key;

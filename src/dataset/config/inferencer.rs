@@ -40,6 +40,13 @@ pub(super) struct InferencerFile {
     _batch_size: IgnoredAny,
     #[serde(default, rename = "save_every")]
     _save_every: IgnoredAny,
+    // In how many threads, and what is measured beside the answers.
+    #[serde(default, rename = "max_infer_workers")]
+    _max_infer_workers: IgnoredAny,
+    #[serde(default, rename = "dump_timer")]
+    _dump_timer: IgnoredAny,
+    #[serde(default, rename = "dump_res_length")]
+    _dump_res_length: IgnoredAny,
     // Which of SCInferencer's answers counts.
     #[serde(default, rename = "infer_type")]
     _infer_type: IgnoredAny,
@@ -83,8 +90,8 @@ impl InferencerFile {
         own.chain(others.map(|(key, _)| format!("generation_kwargs.{key}"))).collect()
     }
 
-    /// The inferencer. If it has no limit of its own, it gets this one.
-    pub(super) fn read(self, max_out_len: Option<u64>) -> Inferencer {
+    /// The inferencer.
+    pub(super) fn read(self) -> Inferencer {
         let unread_keys = self.unread_keys();
         let Self { class: Class { name, kind }, infer_mode, generation_kwargs, do_sample, temperature, .. } = self;
         let (kind, usual) = match kind {
@@ -107,7 +114,7 @@ impl InferencerFile {
             normalizing_str: self.normalizing_str,
             infer_mode: infer_mode.unwrap_or(usual),
             infer_mode_is_explicit: infer_mode.is_some() || name.package().is_some(),
-            max_out_len: self.max_out_len.or(max_out_len).filter(|_| kind.mode() == Mode::Generate),
+            max_out_len: self.max_out_len.filter(|_| kind.mode() == Mode::Generate),
             unread_keys,
             sampling_params: params.of_transformers(do_sample.or(kwargs.do_sample)),
         }

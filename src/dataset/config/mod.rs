@@ -2,7 +2,7 @@
 
 mod builtin;
 pub(in crate::dataset) mod class_name;
-mod dataset;
+pub(in crate::dataset) mod dataset;
 mod doubts;
 mod file;
 mod inferencer;

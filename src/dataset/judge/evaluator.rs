@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::dataset::config::dataset::MISPLACED_LIMIT;
 use crate::dataset::config::{Dataset, class_name};
 use crate::dataset::dataset_error;
 use crate::dataset::judge::{Evaluator, Judge, PredictionColumns, REFERENCE};
@@ -116,7 +117,7 @@ impl Dataset {
             train_range: None,
             ..self.clone()
         };
-        dataset.unread_keys.retain(|key| key != "infer_order");
+        dataset.unread_keys.retain(|key| !["infer_order", MISPLACED_LIMIT].contains(&&**key));
         dataset.set_max_row_bytes(self.task.max_row_bytes);
         let notes = notes.into_iter().chain(dataset.masked_reference());
         let notes = notes.map(|note| note.at(Place::file(&self.name))).collect();

@@ -38,7 +38,13 @@ pub struct Inferencer {
 pub enum InferencerKind {
     /// Prompts to continue, the answer masked.
     #[default]
-    #[serde(rename = "GenInferencer", alias = "gen", alias = "LMMGenInferencer", alias = "SCInferencer")]
+    #[serde(
+        rename = "GenInferencer",
+        alias = "gen",
+        alias = "LMMGenInferencer",
+        alias = "ParallelGenInferencer",
+        alias = "SCInferencer"
+    )]
     Generate,
     /// A text to score for each label.
     #[serde(rename = "PPLInferencer", alias = "ppl")]
@@ -53,7 +59,7 @@ pub enum InferencerKind {
     #[serde(rename = "CLPInferencer", alias = "clp")]
     Choose,
     /// The model's turns of a chat, see [`TurnPlan`](crate::dataset::prompter::TurnPlan).
-    #[serde(rename = "ChatInferencer", alias = "chat")]
+    #[serde(rename = "ChatInferencer", alias = "chat", alias = "ParallelChatInferencer")]
     Chat,
     /// The model's turns of a dialogue, see [`TurnPlan`](crate::dataset::prompter::TurnPlan). AISBench's.
     #[serde(rename = "MultiTurnGenInferencer", alias = "turns")]
