@@ -141,8 +141,12 @@ class Given:
 
     def __init__(self, rows: Any, dataset: dict[str, Any]) -> None:
         # Rows that are asked several times have the same prompts, and texts of which a part is scored those of labels.
+        # OpenCompass's SCInferencer builds a prompt once, and asks it several times.
         dataset = {key: value for key, value in dataset.items() if key not in ("n", "num_repeats")}
         infer = dataset["infer_cfg"]
+        if "sc_size" in (infer.get("inferencer") or {}):
+            inferencer = {key: value for key, value in infer["inferencer"].items() if key != "sc_size"}
+            dataset["infer_cfg"] = infer = {**infer, "inferencer": inferencer}
         if "LLInferencer" in str(infer.get("inferencer")):
             dataset["infer_cfg"] = infer = {**infer, "inferencer": {**infer["inferencer"], "type": "PPLInferencer"}}
         self.rows, self.dataset = rows, dataset
