@@ -45,11 +45,11 @@ impl MessagesForm {
         Ok(Self { template, each_message, is_chat_wrapper, continue_final_message, mode, sink, check_files })
     }
 
-    /// Reads records with what servers have places for. Which roles a server's template has is not known: all stay.
+    /// Reads records with what servers have places for. Which roles of tools a server's template has is not known: they stay.
     pub(super) fn record_reader(&self, format: InputFormat) -> RecordReader {
         RecordReader::new(format)
             .reads_for(ReadsFor::Server)
-            .keeps_roles(OwnRoles::of(|_| true))
+            .keeps_roles(OwnRoles::of(|role| !["human", "gpt", "bot"].contains(&role)))
             .makes_messages(self.is_chat_wrapper)
     }
 

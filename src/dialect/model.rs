@@ -11,7 +11,7 @@ use crate::dialect::verification::Verification;
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
-use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer, looks_like_a_repository};
+use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 
 /// A model's part of every prompt: its template, its tokenizer's name, and where its output ends.
 ///
@@ -194,7 +194,7 @@ impl Model {
         }
     }
 
-    /// Where the tokenizer is: next to the model file. What may be a repository of the Hub is one, unless there is such a folder.
+    /// Where the tokenizer is: next to the model file, if it exists there.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if the model does not name one.
@@ -210,8 +210,7 @@ impl Model {
             })
             .at(Place::file(&self.name))?;
         let beside = Path::new(&self.name).parent().map(|parent| parent.join(tokenizer));
-        let is_path = !looks_like_a_repository(tokenizer);
-        let beside = beside.filter(|path| tokenizer != "demo" && (is_path || path.exists()));
+        let beside = beside.filter(|path| tokenizer != "demo" && path.exists());
         Ok(beside.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| tokenizer.to_owned()))
     }
 }

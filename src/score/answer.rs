@@ -81,7 +81,7 @@ impl ScoredAnswer {
 
     fn has_error(&self) -> bool {
         let reason = self.finish_reason.as_ref().and_then(Json::as_str);
-        self.error.as_ref().is_some_and(|error| is_error(&error.to_string(), self.text.is_some(), reason))
+        self.error.as_ref().is_some_and(|error| is_error(&error.to_string(), true, reason))
     }
 
     /// Whether the line already has the keys that scoring adds, `found` and `correct`.

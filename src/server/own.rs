@@ -25,7 +25,8 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let token_ids: Option<Vec<TokenId>> = object.get("token_ids")?;
     let text: Option<String> = object.get("text")?;
     let reason: Option<String> = object.get("finish_reason")?;
-    let has_answer = token_ids.is_some() || text.is_some();
+    let message = object.raw("message").filter(|message| message.get().starts_with('{'));
+    let has_answer = token_ids.is_some() || text.is_some() || message.is_some();
     let error = object.raw("error").filter(|error| is_error(error.get(), has_answer, reason.as_deref()));
     let stop = object.get_own("stop");
     let engine = match object.get_own("engine") {
@@ -39,7 +40,6 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
             Reported { finish_reason, stop_reason }
         }
     };
-    let message = object.raw("message").filter(|message| message.get().starts_with('{'));
     // Other programs have a truth value under this name.
     let truncated = object.raw("truncated").filter(|truncated| truncated.get().starts_with('{'));
     Ok(vec![EngineAnswer {

@@ -2,6 +2,8 @@
 //!
 //! Source: `MessagesPreprocessor.to_std_messages` in `swift/dataset/preprocessor/core.py` of ms-swift 4.6.0.
 
+use serde_json::Value;
+
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, calls, says_nothing};
 use crate::dataset::records::Record;
 use crate::dataset::records::parse_error::refused;
@@ -114,10 +116,13 @@ fn with_calls(message: ChatMessage) -> Result<ChatMessage> {
     Ok(ChatMessage { role: "assistant".into(), content: thoughts.into(), others })
 }
 
-/// Whether a message is an answer to which a message of calls can be added: no key but the calls is in both.
+/// Whether a message is an answer to which a message of calls can be added: they do not say different things under a key.
 fn may_have(message: &ChatMessage, call: &ChatMessage) -> bool {
-    let mut keys = call.others.keys().filter(|key| *key != "tool_calls");
-    message.role == "assistant" && !keys.any(|key| message.others.contains_key(key))
+    let differs = |key: &String, said: &Value| {
+        let own = message.others.get(key).filter(|own| !says_nothing(own));
+        key != "tool_calls" && !says_nothing(said) && own.is_some_and(|own| own != said)
+    };
+    message.role == "assistant" && !call.others.iter().any(|(key, said)| differs(key, said))
 }
 
 /// Adds what a message of calls says to the answer before it.
@@ -127,10 +132,10 @@ fn add_calls(answer: &mut ChatMessage, call: ChatMessage) {
         answer.content.append("", content);
     }
     let calls = others.shift_remove("tool_calls");
-    answer.others.extend(others);
+    answer.others.extend(others.into_iter().filter(|(_, said)| !says_nothing(said)));
     let Some(calls) = calls else { return };
     match (answer.others.get_mut("tool_calls").and_then(|own| own.as_array_mut()), calls) {
-        (Some(own), serde_json::Value::Array(mut calls)) => own.append(&mut calls),
+        (Some(own), Value::Array(mut calls)) => own.append(&mut calls),
         (_, calls) => {
             answer.others.insert("tool_calls".into(), calls);
         }
@@ -192,6 +197,8 @@ mod tests {
         let whole = format!(r#"{start}", "reasoning_content": "why", "tool_calls": [{g}]}}]"#);
         check(&[], &format!(r#"{start}"}}, {call}"#), None, &whole, None);
         let called = r#"{"role": "assistant", "content": "", "reasoning_content": "why", "tool_calls":"#;
+        let null = format!(r#"{start}", "reasoning_content": null}}, {call}"#);
+        check(&[], &null, None, &whole, None);
         let apart = format!(r#"{start}", "reasoning_content": "now"}}, {called} [{g}]}}]"#);
         check(&[], &format!(r#"{start}", "reasoning_content": "now"}}, {call}"#), None, &apart, None);
     }

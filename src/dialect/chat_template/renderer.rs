@@ -303,18 +303,26 @@ impl Renderer for ChatTemplateRenderer {
         true
     }
 
-    /// Whether it names the role, or writes what such a message says: it may write any. As templates refuse roles where they
-    /// do not expect them, several chats are tried.
+    /// Whether it writes what such a message says: it may name the role, or write any. As templates refuse roles where they do
+    /// not expect them, several chats are tried.
     fn knows_role(&self, role: &str) -> bool {
         const SAID: &str = "Jy7";
-        const BEFORE: [&[&str]; 5] =
-            [&["user"], &[], &["system", "user"], &["user", "assistant"], &["system", "user", "assistant"]];
+        const BEFORE: [&[&str]; 8] = [
+            &["user"],
+            &[],
+            &["system", "user"],
+            &["user", "assistant"],
+            &["system", "user", "assistant"],
+            &["human"],
+            &["human", "gpt"],
+            &["human", "assistant"],
+        ];
         let is_written = |before: &[&str]| {
             let chat: Conversation = before.iter().map(|role| (*role, "Qx")).chain([(role, SAID)]).collect();
             let text = Chat::of(&chat, &self.added, false).and_then(|chat| self.plain(chat, self.compiled.now()));
             text.is_ok_and(|text| text.contains(SAID))
         };
-        self.compiled.literals.contains(role) || BEFORE.into_iter().any(is_written)
+        BEFORE.into_iter().any(is_written)
     }
 
     fn writes_ids(&self) -> bool {
