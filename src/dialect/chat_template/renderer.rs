@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use foldhash::HashSet;
 use jiff::civil::DateTime;
@@ -32,6 +33,8 @@ pub struct ChatTemplateRenderer {
     stop: StopCriteria,
     /// What content must not touch where its place in the text is unknown; none if content is trusted.
     forgery: Option<Forgery>,
+    /// Whether it writes messages of roles that it does not name, once somebody asked.
+    writes_any_role: OnceLock<bool>,
 }
 
 impl ChatTemplateRenderer {
@@ -49,8 +52,16 @@ impl ChatTemplateRenderer {
         };
         let added = tokenizer.added_tokens().map(|token| (token.id, token.content.clone())).collect();
         let (stop, forms) = (StopCriteria::default(), Default::default());
-        let mut renderer =
-            Self { template: template.clone(), compiled, forms, used: Vec::new(), added, stop, forgery: None };
+        let mut renderer = Self {
+            template: template.clone(),
+            compiled,
+            forms,
+            used: Vec::new(),
+            added,
+            stop,
+            forgery: None,
+            writes_any_role: OnceLock::new(),
+        };
         let put_together = renderer.written(tokenizer);
         let is_used = |token: &&AddedToken| occurs(token) || put_together.contains(&token.id);
         let used: Vec<TokenId> = tokenizer.added_tokens().filter(is_used).map(|token| token.id).collect();
@@ -294,19 +305,10 @@ fn ambiguous(chat: Chat<'_>) -> crate::Error {
         .with_way_out(way_out!["if you trust the conversation, use ", Setting::CONTENT.set_to("trusted")])
 }
 
-impl Renderer for ChatTemplateRenderer {
-    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
-        self.write(Chat::of(conversation, &self.added, mode == Mode::Generate)?, segments).map(|_| ())
-    }
-
-    fn writes_all_keys(&self) -> bool {
-        true
-    }
-
-    /// Whether it writes what such a message says: it may name the role, or write any. As templates refuse roles where they do
-    /// not expect them, several chats are tried.
-    fn knows_role(&self, role: &str) -> bool {
-        const SAID: &str = "Jy7";
+impl ChatTemplateRenderer {
+    /// Whether it writes what a message of this role says. As templates refuse roles where they do not expect them, several
+    /// chats are tried.
+    fn writes_role(&self, role: &str) -> bool {
         const BEFORE: [&[&str]; 8] = [
             &["user"],
             &[],
@@ -317,12 +319,35 @@ impl Renderer for ChatTemplateRenderer {
             &["human", "gpt"],
             &["human", "assistant"],
         ];
-        let is_written = |before: &[&str]| {
-            let chat: Conversation = before.iter().map(|role| (*role, "Qx")).chain([(role, SAID)]).collect();
-            let text = Chat::of(&chat, &self.added, false).and_then(|chat| self.plain(chat, self.compiled.now()));
-            text.is_ok_and(|text| text.contains(SAID))
-        };
-        BEFORE.into_iter().any(is_written)
+        BEFORE.into_iter().any(|before| self.writes(before, role))
+    }
+
+    fn writes(&self, before: &[&str], role: &str) -> bool {
+        const SAID: &str = "Jy7";
+        let chat: Conversation = before.iter().map(|role| (*role, "Qx")).chain([(role, SAID)]).collect();
+        let text = Chat::of(&chat, &self.added, false).and_then(|chat| self.plain(chat, self.compiled.now()));
+        text.is_ok_and(|text| text.contains(SAID))
+    }
+}
+
+impl Renderer for ChatTemplateRenderer {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
+        self.write(Chat::of(conversation, &self.added, mode == Mode::Generate)?, segments).map(|_| ())
+    }
+
+    fn writes_all_keys(&self) -> bool {
+        true
+    }
+
+    /// Whether it writes what such a message says: it may name the role, or write any.
+    fn knows_role(&self, role: &str) -> bool {
+        // A template that does not end is asked as little as possible.
+        let writes_user = || self.writes(&[], "user") || self.writes(&["system"], "user");
+        let writes_any = || *self.writes_any_role.get_or_init(|| writes_user() && self.writes_role("Zk"));
+        match self.compiled.literals.contains(role) {
+            true => self.writes_role(role),
+            false => writes_any(),
+        }
     }
 
     fn writes_ids(&self) -> bool {
