@@ -29,7 +29,7 @@ impl Detail {
         is_string: false,
     };
 
-    /// The same, for this conversation.
+    /// Takes from a conversation whether it is a string.
     pub(crate) fn of(self, conversation: &Conversation) -> Self {
         Self { is_string: matches!(conversation, Conversation::Text(_)), ..self }
     }

@@ -11,6 +11,7 @@ use crate::builder::PromptBuilder;
 use crate::client::failure::Failure;
 use crate::client::http::{Http, seconds};
 use crate::client::options::{Notice, SILENT};
+use crate::common_prefix::common_prefix;
 use crate::error::{Error, ErrorKind, Result, Setting, Warning, way_out};
 use crate::server::{MODELS, Protocol, Served};
 use crate::tokenizer::TokenId;
@@ -324,7 +325,7 @@ async fn tokenize(
 }
 
 fn other_tokenizer(ours: &[TokenId], theirs: &[TokenId]) -> Error {
-    let first = ours.iter().zip(theirs).take_while(|(ours, theirs)| ours == theirs).count();
+    let first = common_prefix(ours, theirs);
     let shown = |ids: &[TokenId]| format!("{:?}", &ids[first.min(ids.len())..ids.len().min(first + 5)]);
     let what = format!(
         "the server has another tokenizer: it splits a text into {} tokens, from token {first} on {}, but the one here into {}, {}",

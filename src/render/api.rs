@@ -76,7 +76,7 @@ impl ApiTemplate {
         Ok(Self::of_round(round, template.reserved_roles.iter().map(bare).collect()))
     }
 
-    /// The same without the mark of the model's role, to compare for whom the roles speak.
+    /// Returns the template without the mark of the model's role, to compare for whom the roles speak.
     pub(super) fn unmarked(&self) -> Self {
         let mut template = self.clone();
         if let Self::Roles(roles) = &mut template {

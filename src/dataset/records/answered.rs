@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::common_prefix::common_prefix;
 use crate::conversation::{ChatMessage, Conversation};
 use crate::dataset::records::conversations::{alpaca, check_list, listed, messages, query_response, with_system};
 use crate::dataset::records::parse_error::{parse_error, refused};
@@ -133,7 +134,7 @@ fn without_prompt<'a>(
 ) -> Result<Record<'a>> {
     match (answers, other) {
         (Conversation::Messages(answers), Some(Conversation::Messages(other))) => {
-            let common = answers.iter().zip(&other).take_while(|(one, other)| one == other).count();
+            let common = common_prefix(&answers, &other);
             if common > 0 {
                 let completion_messages = Some(answers.len() - common);
                 return Ok(Record { completion_messages, ..with_system(Conversation::Messages(answers), keys)? });

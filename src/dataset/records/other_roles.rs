@@ -48,7 +48,7 @@ impl OwnRoles {
         (!self.0[place]).then_some(ROLES[place].1)
     }
 
-    /// The same record with OpenAI's roles. Calls are those of the answer before them, as they follow one another in one turn.
+    /// Gives the messages of a record OpenAI's roles. Calls are those of the answer before them, as they follow one another in one turn.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for calls that are not JSON.

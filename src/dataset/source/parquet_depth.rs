@@ -73,7 +73,7 @@ impl Thrift<'_> {
         }
     }
 
-    /// The same for the elements of a schema, each of which is followed by its children.
+    /// Whether the elements of a schema are nested too deeply. Each is followed by its children.
     fn schema(&mut self) -> Option<bool> {
         let (elements, kind) = self.list()?;
         if kind != STRUCT {

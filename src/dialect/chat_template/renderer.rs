@@ -322,6 +322,7 @@ impl ChatTemplateRenderer {
         BEFORE.into_iter().any(|before| self.writes(before, role))
     }
 
+    /// Whether it writes what a message of this role says after messages of those before.
     fn writes(&self, before: &[&str], role: &str) -> bool {
         const SAID: &str = "Jy7";
         let chat: Conversation = before.iter().map(|role| (*role, "Qx")).chain([(role, SAID)]).collect();
