@@ -58,5 +58,5 @@ pub(crate) fn stdin() -> Result<String> {
 
 /// Bytes as UTF-8 text.
 pub(crate) fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.utf8_error().valid_up_to()).into())
+    String::from_utf8(bytes).map_err(|error| ErrorKind::not_utf8(error.as_bytes(), error.utf8_error()).into())
 }

@@ -3,7 +3,10 @@
 //! The template's text is cut only at tokens that the tokenizer finds in text. If the user reserves an entry of the
 //! vocabulary, or white space, it is produced by merges, and content next to it could merge it away or produce it.
 
+use std::collections::hash_map::Entry;
 use std::ops::Range;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::assemble::owners::texts;
 use crate::assemble::{Assembler, Reserved};
@@ -72,43 +75,44 @@ impl Assembler {
             return Ok(None);
         }
         let (mut own, mut start, mut scratch) = (OwnTokens::default(), 0, Scratch::default());
+        // A template says the same again and again.
+        let mut known: HashMap<(String, [&str; 2]), OwnTokens> = HashMap::new();
         for group in pieces.chunk_by(|a, b| is_content(a) == is_content(b)) {
-            let text: String = texts(group).map(|(text, _)| text).collect();
+            let length: usize = texts(group).map(|(text, _)| text.len()).sum();
             if !is_content(&group[0]) {
                 let before = if group.as_ptr() == pieces.as_ptr() { "" } else { ANY_CONTENT };
                 let after = if group.as_ptr_range().end == pieces.as_ptr_range().end { "" } else { ANY_CONTENT };
-                own.0.extend(
-                    self.reserved_in(&text, [before, after], run, &mut scratch)?
-                        .into_iter()
-                        .map(|(id, bytes)| (id, start + bytes.start..start + bytes.end)),
-                );
+                let text = texts(group).map(|(text, _)| text).collect();
+                let reserved = match known.entry((text, [before, after])) {
+                    Entry::Occupied(found) => found.into_mut(),
+                    Entry::Vacant(unknown) => {
+                        let (text, beside) = unknown.key();
+                        let found = self.reserved_in(text, *beside, run, &mut scratch)?;
+                        unknown.insert(found)
+                    }
+                };
+                own.0.extend(reserved.0.iter().map(|(id, bytes)| (*id, start + bytes.start..start + bytes.end)));
             }
-            start += text.len();
+            start += length;
         }
         Ok(Some(own))
     }
 
     /// The reserved tokens of a text with these neighbours.
-    fn reserved_in(
-        &self,
-        text: &str,
-        beside: [&str; 2],
-        run: Run<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<Vec<(TokenId, Range<usize>)>> {
+    fn reserved_in(&self, text: &str, beside: [&str; 2], run: Run<'_>, scratch: &mut Scratch) -> Result<OwnTokens> {
         let joined = [beside[0], text, beside[1]].concat();
         let run = Run { text: &joined, ..run };
         let mut ids = Vec::new();
         self.tokenizer.encode_run(self.finder(), run, scratch, &mut ids)?;
         if !self.reserved.any(&ids) {
-            return Ok(Vec::new());
+            return Ok(OwnTokens::default());
         }
         let offsets = self.tokenizer.offsets(self.finder(), run, &ids)?;
         let from = beside[0].len();
         let reserved = ids.into_iter().zip(offsets).filter(|(id, bytes)| {
             self.reserved.contains(*id) && bytes.start >= from && bytes.end <= from + text.len() && !bytes.is_empty()
         });
-        Ok(reserved.map(|(id, bytes)| (id, bytes.start - from..bytes.end - from)).collect())
+        Ok(OwnTokens(reserved.map(|(id, bytes)| (id, bytes.start - from..bytes.end - from)).collect()))
     }
 
     /// Whether content merged any of the template's own reserved tokens away.

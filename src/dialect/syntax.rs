@@ -34,8 +34,7 @@ pub(super) fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Synta
             .with_way_out(way_out)
             .at(Place::file(name)));
     }
-    let text =
-        std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(Place::file(name))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::not_utf8(bytes, error)).at(Place::file(name))?;
     let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Syntax::Toml,
         Some("json") => Syntax::Json,

@@ -21,6 +21,7 @@
 
 mod choice;
 mod class;
+mod encoding;
 mod json;
 mod kind;
 mod place;

@@ -8,7 +8,6 @@ use csv::{ByteRecord, QuoteStyle};
 
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::source::csv_records::{CsvRecords, Found};
-use crate::dataset::source::lines::other_encoding;
 use crate::dataset::source::{BadRow, TableRows, Wrong};
 use crate::error::{Error, ErrorKind, Result, Setting, WayOut, by_name, way_out};
 use crate::wording::and_more;
@@ -114,7 +113,7 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, options: &CsvOptions) -> R
 fn names(record: &ByteRecord) -> Result<Vec<String>> {
     let name = |bytes: &[u8]| std::str::from_utf8(bytes).map(str::to_owned);
     record.iter().map(name).collect::<std::result::Result<_, _>>().map_err(|error| {
-        match record.get(0).and_then(other_encoding) {
+        match record.get(0).and_then(ErrorKind::other_encoding) {
             Some(other) => other.into(),
             None => ErrorKind::Parse(format!("the names of the columns are not UTF-8 ({error})")).with_way_out(CONVERT),
         }

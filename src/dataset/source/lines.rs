@@ -92,17 +92,6 @@ impl Line {
     }
 }
 
-/// The encoding of a file, if it begins with the byte order mark of one other than UTF-8.
-pub(super) fn other_encoding(bytes: &[u8]) -> Option<ErrorKind> {
-    Some(ErrorKind::OtherEncoding(match bytes {
-        [0xff, 0xfe, 0, 0, ..] => "UTF-32 (little endian)",
-        [0, 0, 0xfe, 0xff, ..] => "UTF-32 (big endian)",
-        [0xff, 0xfe, ..] => "UTF-16 (little endian)",
-        [0xfe, 0xff, ..] => "UTF-16 (big endian)",
-        _ => return None,
-    }))
-}
-
 /// What a file is that begins with these bytes, if it is known and not UTF-8.
 fn not_text(bytes: &[u8]) -> Option<ErrorKind> {
     Some(match bytes {
@@ -112,7 +101,7 @@ fn not_text(bytes: &[u8]) -> Option<ErrorKind> {
         [b'A', b'R', b'R', b'O', b'W', b'1', 0, ..] => {
             ErrorKind::Parse("this is a file of Arrow, which is not read; write it as Parquet or as JSON lines".into())
         }
-        _ => return other_encoding(bytes),
+        _ => return ErrorKind::other_encoding(bytes),
     })
 }
 

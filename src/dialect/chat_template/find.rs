@@ -184,7 +184,7 @@ fn is_file_name(name: &str) -> bool {
 }
 
 fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.utf8_error().valid_up_to()).into())
+    String::from_utf8(bytes).map_err(|error| ErrorKind::not_utf8(error.as_bytes(), error.utf8_error()).into())
 }
 
 /// A file of JSON; empty if there is none.
