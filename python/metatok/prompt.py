@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from metatok import _metatok
 from metatok.errors import InputError
 from metatok.stop import Stop
 from metatok.view import View
@@ -30,10 +31,8 @@ class Prompt:
     True
     """
 
-    __slots__ = ("_builder", "_known", "_said", "_stop", "input_ids", "label", "labels")
+    __slots__ = ("_builder", "_ids", "_known", "_said", "_stop", "label", "labels")
 
-    input_ids: npt.NDArray[np.uint32]
-    """The token ids, of shape (tokens,). They are not copied from where they were built."""
     label: Any
     """Of a text to score: which answer it is for."""
     labels: npt.NDArray[np.int64] | None
@@ -42,7 +41,7 @@ class Prompt:
 
     def __init__(
         self,
-        input_ids: npt.NDArray[np.uint32],
+        ids: _metatok.Ids,
         builder: Building,
         said: object = None,
         known: dict[str, Any] | None = None,
@@ -52,18 +51,22 @@ class Prompt:
     ) -> None:
         if labels is None and known is not None:
             labels = known.pop("labels", None)
-        self.input_ids, self.label, self.labels = input_ids, label, labels
+        self._ids, self.label, self.labels = ids, label, labels
         self._builder, self._said, self._known, self._stop = builder, said, known, stop
+
+    @property
+    def input_ids(self) -> npt.NDArray[np.uint32]:
+        """The token ids, of shape (tokens,). They are not copied from where they were built."""
+        return self._ids.array
 
     def tolist(self) -> list[int]:
         """The ids as integers."""
-        ids: list[int] = self.input_ids.tolist()
-        return ids
+        return self._ids.tolist()
 
     @property
     def attention_mask(self) -> npt.NDArray[np.int64]:
         """Ones, of shape (tokens,)."""
-        return np.ones(self.input_ids.shape, np.int64)
+        return np.ones(len(self), np.int64)
 
     @property
     def text(self) -> str:
@@ -112,7 +115,7 @@ class Prompt:
         return self._builder.stop if self._stop is None else self._stop
 
     def __len__(self) -> int:
-        return len(self.input_ids)
+        return len(self._ids)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -154,4 +157,4 @@ class Prompt:
         return getattr(self._said, "messages", self._said)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Prompt, (self.input_ids, self._builder, self._messages, self._known, self.label, self.labels, self._stop)
+        return Prompt, (self._ids, self._builder, self._messages, self._known, self.label, self.labels, self._stop)

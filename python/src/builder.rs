@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use crate::at_least_one::{Threads, at_least_one};
 use crate::conversation::{Reader, Said, conversation};
 use crate::error::OrRaise;
+use crate::ids::Ids;
 use crate::json::options_to_json;
 use crate::many::{build_many, of_objects};
 use crate::objects::data;
@@ -39,7 +40,7 @@ pub(crate) struct Builder {
 }
 
 /// The ids of many prompts and what else is known of them, in lists of their own: Python's garbage collector looks at every tuple.
-type AllBuilt<'py> = (Vec<Bound<'py, PyArray1<u32>>>, Option<Vec<Option<Bound<'py, PyAny>>>>);
+type AllBuilt<'py> = (Vec<Ids>, Option<Vec<Option<Bound<'py, PyAny>>>>);
 
 /// The class, and what it is made of.
 type Pickled<'py> = (Bound<'py, PyAny>, (String, Py<Tokenizer>));

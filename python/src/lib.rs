@@ -13,6 +13,7 @@ mod conversation;
 mod dialogue;
 mod error;
 mod foreign;
+mod ids;
 mod json;
 mod json_text;
 mod objects;
@@ -51,6 +52,8 @@ mod _metatok {
     use super::compare::{check, diff};
     #[pymodule_export]
     use super::dialogue::Dialogue;
+    #[pymodule_export]
+    use super::ids::Ids;
     #[pymodule_export]
     use super::program::main;
     #[pymodule_export]

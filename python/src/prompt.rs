@@ -3,10 +3,11 @@
 use metatok::builder::TokenizedPrompt;
 use metatok::conversation::Conversation;
 use metatok::error::Result;
-use numpy::{IntoPyArray, PyArray1};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::ids::Ids;
 use crate::objects::data;
 
 /// A prompt, and what is known of it.
@@ -48,12 +49,12 @@ impl Prompt {
 }
 
 /// The ids of a prompt, and what else is known of it.
-pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
+pub(crate) type Built<'py> = (Ids, Option<Bound<'py, PyAny>>);
 
-/// The ids, which NumPy takes over, and the rest in a dict, if there is any.
+/// The ids, and the rest in a dict, if there is any.
 pub(crate) fn known<'py>(py: Python<'py>, roles: &[&str], (ids, rest): IdsAndRest) -> PyResult<Built<'py>> {
     let rest = rest.map(|rest| rest_of(py, roles, *rest)).transpose()?;
-    Ok((ids.into_pyarray(py), rest))
+    Ok((ids.into(), rest))
 }
 
 fn rest_of<'py>(py: Python<'py>, roles: &[&str], built: Prompt) -> PyResult<Bound<'py, PyAny>> {

@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 use crate::at_least_one::Threads;
 use crate::builder::Builder;
 use crate::error::{OrRaise, warn};
+use crate::ids::Ids;
 use crate::json::{keys_to_json, options_to_json};
 use crate::objects::{data, to_python};
 use crate::setting_name::setting_name;
@@ -74,7 +75,7 @@ pub(crate) struct Task {
 }
 
 /// A prompt's ids, the ids that are scored, and everything else.
-type TaskPrompt<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyAny>);
+type TaskPrompt<'py> = (Ids, Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyAny>);
 
 #[pymethods]
 impl Task {
@@ -230,7 +231,7 @@ fn of_line<'py>(py: Python<'py>, line: &[u8]) -> PyResult<TaskPrompt<'py>> {
     let ids: Vec<u32> = numbers(prompt.remove("input_ids")).unwrap_or_default();
     let labels: Option<Vec<i64>> = numbers(prompt.remove("labels"));
     let rest = to_python(py, &Value::Object(prompt))?;
-    Ok((ids.into_pyarray(py), labels.map(|labels| labels.into_pyarray(py)), rest))
+    Ok((ids.into(), labels.map(|labels| labels.into_pyarray(py)), rest))
 }
 
 fn numbers<N: serde::de::DeserializeOwned>(numbers: Option<Value>) -> Option<Vec<N>> {
