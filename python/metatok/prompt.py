@@ -31,13 +31,7 @@ class Prompt:
     True
     """
 
-    __slots__ = ("_builder", "_ids", "_known", "_said", "_stop", "label", "labels")
-
-    label: Any
-    """Of a text to score: which answer it is for."""
-    labels: npt.NDArray[np.int64] | None
-    """Of a text to score: the ids that are scored, and -100 for all others, of shape (tokens,). Of a conversation they
-    are known if its record has a prompt and a completion."""
+    __slots__ = ("_builder", "_ids", "_known", "_said", "_stop")
 
     def __init__(
         self,
@@ -45,14 +39,9 @@ class Prompt:
         builder: Building,
         said: object = None,
         known: dict[str, Any] | None = None,
-        label: Any = None,
-        labels: npt.NDArray[np.int64] | None = None,
         stop: Stop | None = None,
     ) -> None:
-        if labels is None and known is not None:
-            labels = known.pop("labels", None)
-        self._ids, self.label, self.labels = ids, label, labels
-        self._builder, self._said, self._known, self._stop = builder, said, known, stop
+        self._ids, self._builder, self._said, self._known, self._stop = ids, builder, said, known, stop
 
     @property
     def input_ids(self) -> npt.NDArray[np.uint32]:
@@ -79,7 +68,18 @@ class Prompt:
     @property
     def details(self) -> dict[str, Any]:
         """Everything else that is known of it, by the keys of ``metatok build``'s lines."""
-        return dict(self._known or {})
+        return {key: value for key, value in (self._known or {}).items() if key != "labels"}
+
+    @property
+    def label(self) -> Any:
+        """Of a text to score: which answer it is for."""
+        return (self._known or {}).get("label")
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64] | None:
+        """Of a text to score: the ids that are scored, and -100 for all others, of shape (tokens,). Of a conversation they
+        are known if its record has a prompt and a completion."""
+        return (self._known or {}).get("labels")
 
     @property
     def spans(self) -> list[dict[str, Any]] | None:
@@ -157,4 +157,4 @@ class Prompt:
         return getattr(self._said, "messages", self._said)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Prompt, (self._ids, self._builder, self._messages, self._known, self.label, self.labels, self._stop)
+        return Prompt, (self._ids, self._builder, self._messages, self._known, self._stop)

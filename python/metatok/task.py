@@ -103,7 +103,7 @@ class Task:
                 answers, and if the template names a column that it does not use.
         """
         built, stop = self._core.build(several(rows, "rows", "prompts()"), threads), self.stop
-        return [Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built]
+        return [Prompt(ids, self._builder, None, known, stop) for ids, known in built]
 
     @property
     def mode(self) -> str:

@@ -10,7 +10,7 @@ use metatok::input::Input;
 use metatok::prepared::{DatasetOptions, PreparedDataset};
 use metatok::sink::{FormOptions, OutputForm};
 use metatok::{Fingerprint, PromptBuilder, Row, read_options};
-use numpy::{IntoPyArray, PyArray1};
+use numpy::IntoPyArray;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -74,8 +74,8 @@ pub(crate) struct Task {
     fingerprint: Fingerprint,
 }
 
-/// A prompt's ids, the ids that are scored, and everything else.
-type TaskPrompt<'py> = (Ids, Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyAny>);
+/// A prompt's ids, and everything else in a dict.
+type TaskPrompt<'py> = (Ids, Bound<'py, PyAny>);
 
 #[pymethods]
 impl Task {
@@ -231,7 +231,10 @@ fn of_line<'py>(py: Python<'py>, line: &[u8]) -> PyResult<TaskPrompt<'py>> {
     let ids: Vec<u32> = numbers(prompt.remove("input_ids")).unwrap_or_default();
     let labels: Option<Vec<i64>> = numbers(prompt.remove("labels"));
     let rest = to_python(py, &Value::Object(prompt))?;
-    Ok((ids.into(), labels.map(|labels| labels.into_pyarray(py)), rest))
+    if let Some(labels) = labels {
+        rest.set_item("labels", labels.into_pyarray(py))?;
+    }
+    Ok((ids.into(), rest))
 }
 
 fn numbers<N: serde::de::DeserializeOwned>(numbers: Option<Value>) -> Option<Vec<N>> {
