@@ -41,6 +41,12 @@ pub(crate) fn head_of(file: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a file's name has one of these extensions, in capital or small letters.
+pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let found = path.extension().unwrap_or_default();
+    extensions.iter().any(|extension| found.eq_ignore_ascii_case(extension))
+}
+
 /// UTF-8's byte order mark, which may begin a text.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 

@@ -12,7 +12,7 @@ use crate::loaded::Loaded;
 use crate::outputs::Outputs;
 use crate::rejects::rejects_path;
 use crate::say::{self, InFlags, say};
-use crate::source::{Source, names, nothing_in};
+use crate::source::{Source, names, note_empty, nothing_in};
 use crate::summary::summary;
 use crate::{earlier_answers, flags, request, setup};
 use metatok::answers::ModelAnswers;
@@ -55,6 +55,9 @@ pub(crate) fn run(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let has_input = source.has_input();
     let mut inputs = source.open_or_demo(args.input.shape())?;
+    if !args.quiet {
+        note_empty(&inputs);
+    }
     let (names, bytes) = (names(&inputs), inputs.iter().map(Input::bytes).sum());
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;

@@ -10,7 +10,7 @@ use crate::args::CheckArgs;
 use crate::exit::FOUND;
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
-use crate::source::{Source, names, nothing_in};
+use crate::source::{Source, names, note_empty, nothing_in};
 use crate::{against, flags, output, setup};
 use metatok::check::{Checker, Finding, LINTS, Level, Lint};
 use metatok::conversation::Mode;
@@ -91,6 +91,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     }
     if source.has_input() {
         let mut inputs = source.open(args.input.shape())?;
+        note_empty(&inputs);
         if let Some(dataset) = &dataset {
             inputs = dataset.through_arrow(inputs)?;
         }
@@ -166,7 +167,7 @@ fn list(args: &CheckArgs) -> Result<Vec<u8>> {
         return Ok(out);
     }
     let options = textwrap::Options::new(output::width().min(100)).initial_indent("    ").subsequent_indent("    ");
-    for lint in &LINTS {
+    for lint in LINTS {
         let style = colour(lint.level);
         writeln!(out, "{BOLD}{}{BOLD:#}  {style}{}{style:#}", lint.code, lint.level)?;
         writeln!(out, "{}", textwrap::fill(lint.about, &options))?;

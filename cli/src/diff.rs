@@ -12,9 +12,9 @@ use crate::args::{DiffArgs, Shape};
 use crate::exit::FOUND;
 use crate::output;
 use crate::say::{escaped_line, flag};
-use crate::source::{Source, names, nothing_in};
+use crate::source::{Source, names, note_empty, nothing_in};
 use metatok::builder::{BuilderOptions, PromptBuilder};
-use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
+use metatok::dialect::{ChatTemplate, Model, is_chat_template, load_tokenizer, tokenizer_name};
 use metatok::diff::{Diff, PlacedDifference, PromptDifference};
 use metatok::error::{ErrorKind, Result, counted};
 use metatok::input::each_conversation;
@@ -48,9 +48,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
 fn other(args: &DiffArgs, model: &Model, tokenizer: &str) -> Result<Model> {
     let of_template = |template: ChatTemplate| Model::from(model.template_as_verified(template));
     match &args.with {
-        Some(file) if Path::new(file).extension().is_some_and(|end| end == "jinja") => {
-            ChatTemplate::load(file, tokenizer).map(of_template)
-        }
+        Some(file) if is_chat_template(Path::new(file)) => ChatTemplate::load(file, tokenizer).map(of_template),
         Some(model) => Model::load(model),
         None => ChatTemplate::of_tokenizer(tokenizer)?.map(of_template).ok_or_else(|| {
             ErrorKind::Usage(format!("{tokenizer} has no chat template to compare with"))
@@ -68,6 +66,7 @@ fn see(args: &DiffArgs, diff: &mut Diff, models: [&Model; 2]) -> Result<&'static
         return Ok("generated conversation");
     }
     let inputs = source.open(Shape { format: args.input_format, ..Shape::default() })?;
+    note_empty(&inputs);
     let reader = diff.record_reader(args.input_format);
     let names = names(&inputs);
     each_conversation(inputs, reader, args.read.max_line_bytes, |place, record| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::args::ImportArgs;
 use crate::output;
 use crate::say::say;
-use metatok::dialect::{ChatTemplate, load_tokenizer};
+use metatok::dialect::{ChatTemplate, is_chat_template, load_tokenizer};
 use metatok::error::{ErrorKind, Place, Result};
 use metatok::import::import;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
     let name = args.tokenizer.as_deref().unwrap_or(&args.template);
     let template = match is_jinja {
         true => ChatTemplate::load(&args.template, name)?,
-        false if Path::new(&args.template).extension().is_some_and(|end| end == "jinja") => {
+        false if is_chat_template(Path::new(&args.template)) => {
             let what = "a Jinja file is a template without a tokenizer; choose one with --tokenizer, such as a folder";
             return Err(ErrorKind::Usage(what.into()).into());
         }

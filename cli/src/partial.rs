@@ -51,6 +51,10 @@ impl Partial {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let replaced = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+        // The folder alone decides whether a file may be replaced, but whoever protected it wants to keep it.
+        if replaced.is_some() {
+            fs::OpenOptions::new().write(true).open(path)?;
+        }
         // The list stays locked, so that no signal comes between a file and its entry.
         let mut files = files();
         let file = builder.prefix(&format!(".{name}.")).suffix(".partial").tempfile_in(directory);

@@ -12,7 +12,7 @@ use crate::args::{InputArgs, OnError, RunArgs};
 use crate::outputs::Outputs;
 use crate::run_front::Front;
 use crate::say::{self, flag, say};
-use crate::source::{Source, names, nothing_in};
+use crate::source::{Source, names, note_empty, nothing_in};
 use crate::{flags, progress, request, run_answers, setup};
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::conversation::Mode;
@@ -51,6 +51,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let has_input = source.has_input();
     let mut inputs = source.open_or_demo(args.input.shape())?;
+    if !args.quiet {
+        note_empty(&inputs);
+    }
     let names = names(&inputs);
     let bytes = inputs.iter().map(Input::bytes).sum();
     if let Some(dataset) = &dataset {

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
 use std::path::{Path, PathBuf};
 
 use crate::args::{InputArgs, ModelArgs, Shape};
+use crate::say::say;
 use metatok::error::{At, Error, ErrorKind, Place, Result};
 use metatok::input::{CsvOptions, Input, check_readable_again, digest_of_input};
 
@@ -139,6 +140,12 @@ impl Source {
 /// Whether a path stands for standard input, or for standard output where something is written.
 pub(crate) fn is_dash(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Notes which of several files are empty: an export that failed may be among them.
+pub(crate) fn note_empty(inputs: &[Input]) {
+    let is_empty = |input: &&Input| inputs.len() > 1 && input.bytes() == Some(0);
+    inputs.iter().filter(is_empty).for_each(|input| say!("note: {}: the file is empty", input.name()));
 }
 
 /// The names of inputs, for messages.

@@ -71,8 +71,8 @@ pub(crate) fn run(args: &StatsArgs) -> Result<ExitCode> {
 
 /// Rejects a file that `metatok build` wrote, but in a form whose prompts are not read here.
 fn check_form(path: &Path) -> Result<()> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    if !UNREAD.contains(&extension) || !path.is_file() {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if !UNREAD.contains(&&*extension) || !path.is_file() {
         return Ok(());
     }
     let what = format!("`stats` cannot read {extension}");

@@ -10,6 +10,9 @@ use metatok::dialect::{Model, load_tokenizer};
 use metatok::error::{At, ErrorKind, Result};
 use metatok::tokenizer::Tokenizer;
 
+/// UTF-8's byte order mark.
+const BOM: &[u8] = "\u{feff}".as_bytes();
+
 /// Encodes texts with the tokenizer and the options from the arguments.
 pub(crate) fn encoder(tokenizer: &TokenizerArgs, args: &TextArgs) -> Result<TextEncoder> {
     TextEncoder::new(load(tokenizer)?, args.content, args.special_tokens)
@@ -34,9 +37,12 @@ pub(crate) fn each_line(longest: usize, mut visit: impl FnMut(&str, &str) -> Res
         }
         if line.ends_with(b"\n") {
             line.pop();
+            if line.ends_with(b"\r") {
+                line.pop();
+            }
         }
-        if line.ends_with(b"\r") {
-            line.pop();
+        if number == 1 && line.starts_with(BOM) {
+            line.drain(..BOM.len());
         }
         let place = format!("stdin: line {number}");
         if line.len() > longest {

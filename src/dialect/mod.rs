@@ -39,7 +39,7 @@ pub(crate) use syntax::parse_file;
 pub use verification::Verification;
 
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
-use crate::file_kind::{FileKind, head_of};
+use crate::file_kind::{FileKind, head, head_of};
 use crate::tokenizer::looks_like_a_repository;
 use syntax::{Syntax, text_of};
 
@@ -58,6 +58,15 @@ fn is_file_or_pipe(path: &Path) -> bool {
     }
     #[cfg(not(unix))]
     path.is_file()
+}
+
+/// Whether a file is a chat template: by its name, or because Jinja begins it.
+///
+/// ```
+/// assert!(!metatok::dialect::is_chat_template("Cargo.toml".as_ref()));
+/// ```
+pub fn is_chat_template(path: &Path) -> bool {
+    path.is_file() && head(path).is_ok_and(|head| not_a_model::is_chat_template(path, &head))
 }
 
 impl Model {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::dialect::{ChatTemplate, builtin};
 use crate::error::{Error, ErrorKind, Place, Setting, WayOut, way_out};
-use crate::file_kind::{FileKind, without_bom};
+use crate::file_kind::{FileKind, has_extension, without_bom};
 use crate::tokenizer::is_model;
 
 /// The templates of the families that a config.json names, the likeliest first.
@@ -37,7 +37,7 @@ pub(super) fn folder(name: &str) -> Error {
         let mut files: Vec<_> =
             std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         files.sort();
-        files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "toml"))
+        files.into_iter().find(|file| has_extension(file, &["toml"]))
     };
     let has_config = ["tokenizer_config.json", "config.json"].iter().any(|file| path.join(file).is_file());
     let (what, way_out) = if has_config || is_model(path) {
@@ -54,7 +54,7 @@ pub(super) fn folder(name: &str) -> Error {
 
 /// Whether a file is Jinja.
 pub(super) fn is_chat_template(path: &Path, bytes: &[u8]) -> bool {
-    let is_named_so = path.extension().is_some_and(|extension| extension == "jinja" || extension == "j2");
+    let is_named_so = has_extension(path, &["jinja", "j2", "jinja2"]);
     let text = without_bom(bytes).trim_ascii_start();
     is_named_so || ["{%", "{{", "{#"].iter().any(|tag| text.starts_with(tag.as_bytes()))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use crate::error::{At, ErrorKind, Place, Result};
-use crate::file_kind::without_bom;
+use crate::file_kind::{has_extension, without_bom};
 use crate::wording;
 
 /// The possible languages of a model file.
@@ -28,16 +28,17 @@ impl Syntax {
 /// The text of a file and its language, by the file's extension or else by its contents.
 pub(super) fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
     let bytes = without_bom(bytes);
-    if Path::new(name).extension().is_some_and(|extension| extension == "py") {
+    let path = Path::new(name);
+    if has_extension(path, &["py"]) {
         let way_out = "`python examples/opencompass_export.py` writes each of its models and datasets as a file that metatok reads";
         return Err(ErrorKind::WrongFile("a configuration in Python".into())
             .with_way_out(way_out)
             .at(Place::file(name)));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::not_utf8(bytes, error)).at(Place::file(name))?;
-    let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
-        Some("toml") => Syntax::Toml,
-        Some("json") => Syntax::Json,
+    let syntax = match path {
+        _ if has_extension(path, &["toml"]) => Syntax::Toml,
+        _ if has_extension(path, &["json"]) => Syntax::Json,
         _ if text.trim_start().starts_with('{') || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => {
             Syntax::Json
         }

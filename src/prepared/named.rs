@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::{Dataset, DatasetSource};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result};
 use crate::prepared::DatasetOptions;
 
 /// The possible extensions of files of rows.
@@ -88,20 +88,29 @@ impl NamedDataset {
     /// A folder's file with this name, or the file that all datasets share.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] if the folder has no such file.
+    /// [`ErrorKind::NotFound`] if the folder has no such file, [`ErrorKind::Invalid`] if it has several.
     pub fn file_in(&self, path: &Path) -> Result<PathBuf> {
         if !path.is_dir() {
             return Ok(path.to_owned());
         }
-        let mut files = EXTENSIONS.iter().map(|extension| path.join(format!("{}.{extension}", self.name)));
-        files.find(|file| file.is_file()).ok_or_else(|| {
-            let file = format!("{}.{}", self.name, EXTENSIONS[0]);
-            let what = format!(
-                "it contains no {file}, nor the same name with one of the extensions {}",
-                EXTENSIONS[1..].join(", ")
-            );
-            Error::from(ErrorKind::NotFound(what)).at(path.display())
-        })
+        let files = EXTENSIONS.iter().map(|extension| path.join(format!("{}.{extension}", self.name)));
+        // A link to nothing is an error when it is read.
+        let files: Vec<PathBuf> = files.filter(|file| file.is_file() || file.is_symlink()).collect();
+        let name = |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match &files[..] {
+            [] => {
+                let file = format!("{}.{}", self.name, EXTENSIONS[0]);
+                let others = EXTENSIONS[1..].join(", ");
+                let what = format!("it contains no {file}, nor the same name with one of the extensions {others}");
+                Err(ErrorKind::NotFound(what))
+            }
+            [file] => Ok(file.clone()),
+            [one, other, ..] => {
+                let what = format!("it contains both {} and {}; keep only one", name(one), name(other));
+                Err(ErrorKind::Invalid(what))
+            }
+        }
+        .at(path.display())
     }
 
     /// The options for this dataset alone: where all share a folder, its file there. Files that it has no use for are

@@ -8,7 +8,7 @@ use crate::compare::AnswerKey;
 use crate::dataset::{Row, Value};
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::score::exact;
-use crate::server::{gave_up, is_error};
+use crate::server::{gave_up, is_error, without_infinities};
 
 /// An answer with the columns of its row that were kept.
 ///
@@ -49,7 +49,7 @@ impl ScoredAnswer {
     /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one with neither a text nor an
     /// error.
     pub fn read(line: &str) -> Result<Self> {
-        let answer: Self = exact::object_from_line(line)?;
+        let answer: Self = without_infinities(line, |line| exact::object_from_line(line))?;
         if answer.text.is_none() && !answer.has_error() {
             let what = "there is no \"text\"; an answer must be a line that `metatok run` or `metatok trim` wrote";
             return Err(ErrorKind::Invalid(what.into()).into());

@@ -17,7 +17,8 @@ use crate::sink::table::{self, TableFormat};
 /// # Errors
 /// [`crate::ErrorKind::Parse`] if the file is not in the format of its extension.
 pub fn metadata(path: &Path) -> Result<Option<String>> {
-    match path.extension().and_then(|extension| extension.to_str()) {
+    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    match extension.as_deref() {
         #[cfg(feature = "arrays")]
         Some("npz") => array_metadata(ArrayFormat::Npz, File::open(path)?).map(Some),
         #[cfg(feature = "arrays")]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{At, ErrorKind, Place, Result};
-use crate::file_kind::{FileKind, head, without_bom};
+use crate::file_kind::{FileKind, has_extension, head, without_bom};
 use crate::tokenizer::files::{TOKENIZER_JSON, vocabularies};
 use crate::tokenizer::formats::{gguf, is_vocabulary};
 use crate::tokenizer::hub_name::looks_like_a_repository;
@@ -26,6 +26,11 @@ fn is_json(head: &[u8]) -> bool {
 fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.is_symlink() => {
+            let way_out = "copy the folder with the files that its links lead to, for example with `cp -rL`";
+            let what = "it is a link to a file that is not there";
+            Err(ErrorKind::NotFound(what.into()).with_way_out(way_out)).at(Place::file(path.display()))
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).at(path.display()),
     }
@@ -106,7 +111,7 @@ fn from_folder(name: &str, folder: &Path) -> Result<TokenizerFiles> {
 
 /// With the files next to it.
 fn from_file(name: &str, path: &Path) -> Result<TokenizerFiles> {
-    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    let is_toml = has_extension(path, &["toml"]);
     let head = head(path).at(Place::file(name))?;
     let kind = if is_toml { Some(FileKind::ModelFile) } else { FileKind::of_bytes(&head) };
     let file = match kind {

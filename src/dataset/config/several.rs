@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::dataset::config::Dataset;
 use crate::dataset::rows::Value;
 use crate::error::{At, ErrorKind, Result};
+use crate::file_kind::{has_extension, without_bom};
 
 /// A dataset among several, before it is read. An error in it does not affect the others.
 ///
@@ -79,8 +80,8 @@ fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        let is_dataset = path.extension().is_some_and(|extension| extension == "toml" || extension == "json");
-        if is_dataset && path.is_file() {
+        // A link to nothing is an error when it is read.
+        if has_extension(&path, &["toml", "json"]) && !path.is_dir() {
             files.push(path);
         }
     }
@@ -91,8 +92,8 @@ fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
 /// The dicts that a file lists, or the file itself.
 fn sources_of(file: &Path) -> Result<Vec<DatasetSource>> {
     let bytes = std::fs::read(file).at(file.display())?;
-    let is_json = file.extension().is_none_or(|extension| extension != "toml");
-    let list = is_json.then(|| serde_json::from_slice::<Vec<Value>>(&bytes).ok()).flatten();
+    let is_json = !has_extension(file, &["toml"]);
+    let list = is_json.then(|| serde_json::from_slice::<Vec<Value>>(without_bom(&bytes)).ok()).flatten();
     let Some(list) = list else { return Ok(vec![DatasetSource { path: file.to_owned(), bytes }]) };
     let source = |(number, dict): (usize, &Value)| {
         let bytes = serde_json::to_vec(dict).expect("what was read from JSON is JSON");
