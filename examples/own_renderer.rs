@@ -39,6 +39,9 @@ pub(crate) fn main() -> metatok::Result<()> {
     let ends = prompt.input_ids.iter().filter(|id| **id == 1052).count();
     assert_eq!(ends, 2, "the one that the user wrote is text");
 
+    let answered = builder.build_messages(&[("user", "1+1=?"), ("assistant", "2")])?;
+    assert!(!answered.answer_omitted, "without `omits_final_answer` the answer stays");
+
     let error = builder.build(&"no turns".into()).expect_err("a string has no turns");
     assert_eq!(error.to_string(), "turns are messages");
     Ok(())

@@ -8,7 +8,7 @@ use crate::dataset::records::OwnRoles;
 use crate::dataset::{InputFormat, MaxOutLen, ReadsFor, RecordReader, RowKey, TurnPlan};
 use crate::dialect::Model;
 use crate::error::{ErrorKind, Result};
-use crate::render::{ApiTemplate, Omissions, empty_chat};
+use crate::render::{ApiTemplate, Omissions};
 use crate::sink::{MessagesJsonl, PromptKey};
 
 /// Prompts as messages: how they are built, and how they are written.
@@ -100,15 +100,16 @@ impl MessagesForm {
             conversation.check_others()?;
         }
         conversation.check_media(self.check_files)?;
-        let mut answers_omitted = 0;
         let mut messages = match conversation {
             conversation if self.is_chat_wrapper => self.chat(conversation)?,
-            // One by one they stay unchanged.
-            Conversation::Messages(messages) if self.each_message && messages.is_empty() => return Err(empty_chat()),
-            Conversation::Messages(messages) if self.each_message => messages.clone(),
+            Conversation::Messages(messages) if self.each_message => self.one_by_one(messages)?,
             conversation => self.template.turn_messages(conversation, self.mode)?,
         };
         let is_list = matches!(conversation, Conversation::List(_));
+        // As in token ids, the model's next turn is left to it. A list, and a turn of a dialogue, end there already.
+        let may_have_answer =
+            self.mode == Mode::Generate && !self.continue_final_message && !is_list && key.turn.is_none();
+        let answer = messages.pop_if(|last| may_have_answer && last.role == "assistant");
         if messages.is_empty() || is_list && messages.iter().all(|message| message.content.is_empty()) {
             return Err(ErrorKind::EmptyPrompt { has_text: false }.into());
         }
@@ -117,12 +118,22 @@ impl MessagesForm {
                 *parts = std::mem::take(parts).into_iter().map(ContentPart::for_server).collect();
             }
         }
-        // As in token ids, the model's next turn is left to it. The turns of a list end there already.
-        if self.mode == Mode::Generate && !self.continue_final_message && !is_list {
-            answers_omitted = u64::from(messages.pop_if(|last| last.role == "assistant").is_some());
-        }
         self.sink.write_with_tools(key, &messages, tools, out);
-        Ok(Written { prompts: 1, answers_omitted, ..Written::default() })
+        Ok(Written {
+            prompts: 1,
+            answers_omitted: answer.is_some_and(|answer| !answer.content.is_empty()).into(),
+            ..Written::default()
+        })
+    }
+
+    /// Messages whose roles have the names that the template gives them, and that stay unchanged apart from that. Source:
+    /// `ChatInferencer` of OpenCompass, with an `APITemplateParser`.
+    fn one_by_one(&self, messages: &[ChatMessage]) -> Result<Vec<ChatMessage>> {
+        let mut named = self.template.each_message(messages)?.turn_messages();
+        if let ApiTemplate::Roles(_) = self.template {
+            named.iter_mut().zip(messages).for_each(|(named, said)| named.others = said.others.clone());
+        }
+        Ok(named)
     }
 
     fn chat(&self, conversation: &Conversation) -> Result<Vec<ChatMessage>> {

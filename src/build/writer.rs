@@ -1,5 +1,6 @@
 //! Writes prompts one after the other, as token ids or as messages.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -178,7 +179,12 @@ impl IdsForm {
 
     fn write(&self, request: PromptRequest<'_>, session: &mut Session, out: &mut Out) -> Result<Written> {
         let key = request.key;
-        let conversation = &*self.builder.prepared(request.conversation)?;
+        let mut conversation = self.builder.prepared(request.conversation)?;
+        // What comes before a turn of a dialogue is all said.
+        if key.turn.is_some() {
+            conversation = Cow::Owned(self.builder.asked(conversation.into_owned()));
+        }
+        let conversation = &*conversation;
         conversation.check_media(self.check_files)?;
         let detail = self.detail(request.scored);
         let Fitted { mut prompt, truncated, conversation: made } = match self.budget {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::builder::{PromptBuilder, Shared};
-use crate::conversation::{Conversation, Mode};
+use crate::conversation::{ChatMessage, Conversation, Mode};
 use crate::error::Result;
 use crate::render::{Omissions, Segment, Segments, TextArena, is_answer};
 
@@ -19,12 +19,27 @@ impl PromptBuilder {
     pub fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
         match &self.shared.chat_wrapper {
             _ if self.takes_prepared => Ok(Cow::Borrowed(conversation)),
-            Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
+            Some((template, each_message)) => match template.chat(conversation, self.shared.mode, *each_message)? {
+                Cow::Owned(chat) => Ok(Cow::Owned(self.asked(chat))),
+                said => Ok(said),
+            },
             None if self.shared.compat => {
                 Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned))
             }
             None => Ok(Cow::Borrowed(conversation)),
         }
+    }
+
+    /// A conversation of which nothing may be left out: where it ends with an answer, the model is asked for a further one,
+    /// which is empty, and left out in its place.
+    pub(crate) fn asked(&self, mut conversation: Conversation) -> Conversation {
+        if self.omits_answer(&conversation)
+            && let Conversation::Messages(messages) = &mut conversation
+            && let Some(role) = messages.last().map(|last| last.role.clone())
+        {
+            messages.push(ChatMessage::new(role, ""));
+        }
+        conversation
     }
 
     /// This builder for what [`Self::prepared`] returns, which is not prepared again.
@@ -104,7 +119,8 @@ impl PromptBuilder {
         }
     }
 
-    /// Whether the last message is an answer that is left out because the model generates it.
+    /// Whether the last message is an answer that is left out because the model generates it. An empty one is just the turn
+    /// that it is asked for.
     pub(super) fn omits_answer(&self, conversation: &Conversation) -> bool {
         let is_open = self.shared.mode == Mode::Generate && !self.continue_final_message;
         let renderer = &*self.shared.renderer;

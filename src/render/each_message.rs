@@ -135,7 +135,7 @@ impl Renderer for EachMessage {
 }
 
 /// The error for a chat without messages.
-pub(crate) fn empty_chat() -> Error {
+pub(super) fn empty_chat() -> Error {
     ErrorKind::Conversation("the chat has no messages, so there is nothing to answer".into()).into()
 }
 

@@ -41,6 +41,10 @@ impl Renderer for MetaRenderer {
         }
     }
 
+    fn omits_final_answer(&self) -> bool {
+        true
+    }
+
     fn by_message(&self) -> Option<&dyn ByMessage> {
         Some(self)
     }

@@ -42,7 +42,6 @@ pub use api_roles::{ApiRoles, Opening};
 pub use by_message::{ByMessage, MessageEnd, Progress};
 pub use chat_wrapper::ChatWrapper;
 pub use each_message::EachMessage;
-pub(crate) use each_message::empty_chat;
 pub(crate) use final_message::is_answer;
 pub use meta::MetaRenderer;
 pub use omissions::Omissions;

@@ -45,6 +45,10 @@ impl Renderer for Plain {
         Ok(())
     }
 
+    fn omits_final_answer(&self) -> bool {
+        true
+    }
+
     fn template_cut(&self) -> TemplateCut {
         TemplateCut::Cut
     }

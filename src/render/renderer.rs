@@ -28,8 +28,7 @@ pub trait Renderer: Send + Sync {
         true
     }
 
-    /// Whether the model itself speaks OpenAI-style messages of this role. If the last message has this role, a prompt
-    /// to continue leaves it out, because the model generates it.
+    /// Whether the model itself speaks OpenAI-style messages of this role.
     fn speaks_for_model(&self, role: &str) -> bool {
         role == "assistant"
     }
@@ -51,10 +50,10 @@ pub trait Renderer: Send + Sync {
         true
     }
 
-    /// Whether a prompt to continue leaves out a last message of the model. Otherwise the message stays, and a further one
-    /// is generated.
+    /// Whether [`Self::render`] leaves a last message of the model out of a prompt to continue, because the model generates
+    /// it. Otherwise the message stays, and a further one is generated.
     fn omits_final_answer(&self) -> bool {
-        true
+        false
     }
 
     /// Writes messages up to the end of the last one's content, which the model continues.

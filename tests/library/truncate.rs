@@ -302,6 +302,10 @@ impl Renderer for Counting {
         self.own.speaks_for_model(role)
     }
 
+    fn omits_final_answer(&self) -> bool {
+        self.own.omits_final_answer()
+    }
+
     fn template_cut(&self) -> TemplateCut {
         self.own.template_cut()
     }

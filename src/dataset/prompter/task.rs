@@ -2,7 +2,7 @@
 
 use crate::conversation::Conversation;
 use crate::dataset::prompter::MaxOutLen;
-use crate::dataset::retriever::{RetrieverConfig, no_such_example};
+use crate::dataset::retriever::{RetrieverConfig, RetrieverKind, no_such_example};
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::{ExampleSupport, Layout, QaTemplate, Room, RowTemplate, TemplateInput, no_ice_template};
 use crate::dataset::{dataset_error, row_error};
@@ -174,6 +174,9 @@ impl Task {
                     "{} has no place for the examples of ice_template; remove ice_template",
                     template.describe()
                 ))),
+                (_, None) if template.has_default_ice_token() && self.retriever.kind == RetrieverKind::Zero => {
+                    Ok(template)
+                }
                 (_, None) => Err(lacks("prompt_template")),
                 (_, Some(_)) => Ok(template),
             },

@@ -151,6 +151,10 @@ impl RowTemplate for MessageTemplate {
         self.items.iter().any(|item| self.is_place(item)).then_some(&self.ice_token)
     }
 
+    fn has_default_ice_token(&self) -> bool {
+        true
+    }
+
     fn fields(&self) -> Vec<TemplateField> {
         fields::of_texts(&self.texts())
     }

@@ -115,7 +115,8 @@ impl RowTemplate for PromptTemplate {
     }
 }
 
-/// Examples of one kind side by side: strings with the separators, dialogues with the separators as separate items.
+/// Examples of one kind side by side: strings with the separators, dialogues with the separators as separate items. Source:
+/// `BaseRetriever.generate_ice` of OpenCompass.
 fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result<Conversation> {
     if !matches!(examples.first(), Some(Conversation::List(_))) {
         let texts = examples.iter().map(|example| match example {
@@ -127,15 +128,17 @@ fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result
     let mut list = Vec::new();
     for example in examples {
         match example {
-            Conversation::List(items) => list.extend(items),
-            Conversation::Text(text) if text.is_empty() => {}
-            Conversation::Text(text) => list.push(Item::Text(text)),
+            Conversation::List(items) => {
+                list.extend(items);
+                list.extend(Some(separator.to_owned()).filter(|text| !text.is_empty()).map(Item::Text));
+            }
+            // Python's `+` makes one string of two.
+            Conversation::Text(text) => {
+                list.extend(Some(text + separator).filter(|text| !text.is_empty()).map(Item::Text));
+            }
             Conversation::Messages(_) | Conversation::Chat(_) => {
                 return Err(dataset_error("messages cannot be mixed with dialogues"));
             }
-        }
-        if !separator.is_empty() {
-            list.push(Item::Text(separator.to_owned()));
         }
     }
     list.push(Item::Text(eos.to_owned()));

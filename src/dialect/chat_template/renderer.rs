@@ -355,11 +355,6 @@ impl Renderer for ChatTemplateRenderer {
         false
     }
 
-    /// As in transformers, a last answer stays, and a further one is generated.
-    fn omits_final_answer(&self) -> bool {
-        false
-    }
-
     fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
         self.write_begun_answer(conversation, segments)
     }

@@ -209,6 +209,10 @@ impl Renderer for ConversationRenderer {
         writer.finish()
     }
 
+    fn omits_final_answer(&self) -> bool {
+        true
+    }
+
     fn role_names(&self) -> Vec<&str> {
         NAMES.to_vec()
     }
