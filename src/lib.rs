@@ -67,5 +67,7 @@ pub use turns::Dialogue;
 pub use view::View;
 pub use wording::read_options;
 
+/// The names of roles in messages.
+pub use compact_str;
 /// The arrays in the signatures of [`batch`].
 pub use ndarray;

@@ -5,17 +5,19 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::dataset::records::{InputFormat, RecordReader};
+use metatok::dataset::records::{InputFormat, ReadsFor, RecordReader};
 use metatok::{Mode, PromptBuilder, Row};
 
-const FORMATS: [&str; 10] = [
+const FORMATS: &[&str] = &[
     "auto",
     "messages",
     "sharegpt",
     "alpaca",
+    "query-response",
     "prompt-completion",
     "text",
     "openai-batch",
+    "responses",
     "ultrachat",
     "chosen",
     "rejected",
@@ -32,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
     let Ok(records) = metatok::fuzzing::records(NAMES[*name as usize % NAMES.len()], file, holds_rows) else { return };
     let reader = RecordReader::new(format);
     for record in &records {
-        let _ = (Row::from_json(record), reader.for_server(true).parse(record));
+        let _ = (Row::from_json(record), reader.reads_for(ReadsFor::Server).parse(record));
         for (mode, builder) in [Mode::Generate, Mode::Score].into_iter().zip(&*BUILDERS) {
             let Ok((conversation, scored)) = reader.parse(record).and_then(|record| record.into_conversation(mode)) else {
                 continue;

@@ -33,6 +33,7 @@ from typing import Any
 
 # One core for the libraries that have threads. Set before they start.
 os.environ["RAYON_NUM_THREADS"] = "1"
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import metatok

@@ -107,6 +107,8 @@ impl Dtype for u32 {
 pub struct Batch<N = i64> {
     /// The ids: a row for each prompt, with padding.
     pub input_ids: Array2<N>,
+    /// The number of columns, also when somebody has taken the ids.
+    width: usize,
     lengths: Vec<usize>,
     padding_side: PaddingSide,
 }
@@ -129,7 +131,8 @@ impl<N: Dtype> Batch<N> {
             ids.extend(prompt.iter().map(|&id| N::of(id)));
             ids.resize(row + width, pad);
         }
-        Ok(Self { input_ids: of_rows(prompts.len(), width, ids), lengths, padding_side: padding.padding_side })
+        let input_ids = of_rows(prompts.len(), width, ids);
+        Ok(Self { input_ids, width, lengths, padding_side: padding.padding_side })
     }
 
     /// Ones where a prompt's tokens are, zeros where its padding is.
@@ -198,7 +201,7 @@ impl<N: Dtype> Batch<N> {
 
     /// An array of this shape, which `fill` fills one prompt after the other.
     fn filled<T: Copy>(&self, elsewhere: T, mut fill: impl FnMut(&mut [T])) -> Array2<T> {
-        let (rows, width) = self.input_ids.dim();
+        let (rows, width) = (self.len(), self.width);
         let mut values = vec![elsewhere; rows * width];
         // Rows without columns have nothing to fill.
         for (row, &length) in values.chunks_exact_mut(width.max(1)).zip(&self.lengths) {
@@ -208,7 +211,7 @@ impl<N: Dtype> Batch<N> {
     }
 
     fn columns_of(&self, length: usize) -> Range<usize> {
-        let width = self.input_ids.ncols();
+        let width = self.width;
         match self.padding_side {
             PaddingSide::Left => width - length..width,
             PaddingSide::Right => 0..length,

@@ -54,7 +54,7 @@ use seen::SeenDataset;
 use subject::Subject;
 
 /// Every lint, in the order in which their findings are listed.
-pub static LINTS: [Lint; 32] = [
+pub static LINTS: &[Lint] = &[
     id_outside_vocabulary::LINT,
     token_of_several_ids::LINT,
     refused::LINT,
@@ -189,7 +189,7 @@ impl Checker {
             Lint::find(code).at(format_args!("allow[{i}]")).at(Place::file(&model.name))?;
         }
         let mut all = Vec::new();
-        for lint in &LINTS {
+        for lint in LINTS {
             let found = Findings::of(lint, &self.subject)?;
             all.extend(found.into_iter().filter(|finding| !model.allow.iter().any(|code| code == finding.code)));
         }

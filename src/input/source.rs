@@ -10,7 +10,7 @@ use crate::dataset::{
     BadRow, CsvOptions, Holds, InputFormat, RecordSource, Records, Row, decompressed, is_compressed, open, table_of,
 };
 use crate::dialect::demo_conversations;
-use crate::error::{At, Error, ErrorKind, Result, Setting};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting};
 use crate::tokenizer::dataset_file;
 
 /// Large enough to take a whole pipe at once.
@@ -106,7 +106,7 @@ impl Input {
             RecordSource::Bytes(_) => Ok(Self { field: Some(field.into()), ..self }),
             RecordSource::Table(_) => {
                 let what = "this is a table; only an object in a JSON file has fields";
-                Err(Error::from(ErrorKind::Usage(what.into())).at(Setting::FIELD).at(self.name))
+                Err(Error::from(ErrorKind::Usage(what.into())).at(Setting::FIELD).at(Place::file(self.name)))
             }
         }
     }

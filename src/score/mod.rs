@@ -44,6 +44,7 @@ use crate::turns::without_thoughts;
 
 /// How an answer and its reference are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Compare {
     /// As texts, without surrounding white space.
     Exact {
@@ -151,7 +152,10 @@ impl Scorer {
                 format!("it is not one of the choices {}", labels.join(", ")),
                 Some(way_out!["set others with ", Setting::CHOICES]),
             ),
-            (None, _) => ("it contains no number".to_owned(), Some("compare by exact, or use another column".into())),
+            (None, Compare::Number) => {
+                ("it contains no number".to_owned(), Some("compare by exact, or use another column".into()))
+            }
+            (None, Compare::Exact { .. }) => ("there is nothing to compare with".to_owned(), None),
         };
         let error = ErrorKind::Invalid(format!("{references:?}: {what}"));
         Err(match way_out {

@@ -45,7 +45,7 @@ pub enum InputFormat {
 }
 
 /// Each with its name, the one key that it must have, and what else it reads.
-const FORMATS: [(InputFormat, &str, &[&str], &str); 12] = [
+const FORMATS: &[(InputFormat, &str, &[&str], &str)] = &[
     (InputFormat::Auto, "auto", &[], ""),
     (InputFormat::Messages, "messages", &["messages", "conversation", "conversations", "prompt"], "\"messages\""),
     (InputFormat::Sharegpt, "sharegpt", &["conversations"], "\"conversations\""),
@@ -79,7 +79,7 @@ impl FromStr for InputFormat {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        by_name("format of input", name, FORMATS.map(|(format, name, ..)| (name, format)))
+        by_name("format of input", name, FORMATS.iter().map(|(format, name, ..)| (*name, *format)))
     }
 }
 

@@ -25,6 +25,7 @@ pub struct RetrieverConfig {
 
 /// Which examples are chosen.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum RetrieverKind {
     /// None.
     Zero,

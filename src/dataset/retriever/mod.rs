@@ -14,7 +14,7 @@
 //!
 //! [`DatasetPrompter`](crate::dataset::DatasetPrompter) accepts your own retriever.
 //!
-//! A retriever is a file in this folder and an arm in [`RetrieverConfig::open`].
+//! A retriever is a file in this folder, and a variant of [`RetrieverKind`] with its arms in `config.rs`.
 
 mod bm25;
 mod config;

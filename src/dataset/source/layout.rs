@@ -176,7 +176,7 @@ const MESSAGE: [&[&str]; 1] = [&["role", "content"]];
 const PARTS: [&[&str]; 3] = [&["role"], &["section", "pos"], &["from", "value"]];
 
 /// What makes it a whole one, even if there is a column with a name like that.
-const WHOLES: [&[&str]; 9] = [
+const WHOLES: &[&[&str]] = &[
     &["text"],
     &["messages"],
     &["conversations"],
@@ -189,10 +189,11 @@ const WHOLES: [&[&str]; 9] = [
 ];
 
 /// The keys of wholes that are no messages: the other keys by which formats are found (`records/input_format.rs`).
-const OTHER_WHOLES: [&[&str]; 9] = [
+const OTHER_WHOLES: &[&[&str]] = &[
     &["body", "custom_id"],
     &["body", "method"],
     &["body", "url"],
+    &["data"],
     &["input", "instructions"],
     &["query", "response"],
     &["query", "history"],
