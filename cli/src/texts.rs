@@ -30,8 +30,8 @@ pub(crate) fn each_line(longest: usize, mut visit: impl FnMut(&str, &str) -> Res
     let mut stdin = io::stdin().lock();
     for number in 1_u64.. {
         let mut line = Vec::new();
-        // With the end of the line.
-        let most = (longest as u64).saturating_add(2);
+        // With what may be before the line and at its end.
+        let most = (longest as u64).saturating_add(BOM.len() as u64 + 2);
         if stdin.by_ref().take(most).read_until(b'\n', &mut line).at("stdin")? == 0 {
             break;
         }

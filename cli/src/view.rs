@@ -43,6 +43,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         }
     };
     let (conversation, turn) = shown.at(&place)?;
+    let builder = if turn.is_some() { builder.before_turn() } else { builder };
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
     view.turn = turn;
     if has_input {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import pickle
 import random
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 
 import metatok
-from metatok import PromptBuilder
+from metatok import Prompt, PromptBuilder
 
 HI = [{"role": "user", "content": "Hi!"}]
 
@@ -417,3 +419,32 @@ def test_an_array_of_another_type_is_a_copy() -> None:
     assert prompt.__array__("int64").dtype == np.int64
     with pytest.raises(ValueError, match="copy=False forbids"):
         prompt.__array__("int64", copy=False)
+
+
+def test_ids_are_there_while_garbage_is_collected() -> None:
+    """Up to Python 3.11 making an object may collect garbage, and run what asks for the same prompt."""
+    builder = PromptBuilder("demo")
+    asked: list[int] = []
+    prompts = builder.build_all([[{"role": "user", "content": f"{i}+1=?"}] for i in range(200)])
+
+    class Garbage:
+        def __init__(self, prompt: Prompt) -> None:
+            self.prompt, self.own = prompt, self
+
+        def __del__(self) -> None:
+            # In the middle of making the array there is neither.
+            with contextlib.suppress(RuntimeError):
+                self.prompt.tolist()
+            asked.append(len(self.prompt))
+
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for prompt in prompts:
+            Garbage(prompt)
+            assert prompt.tolist() == prompt.input_ids.tolist()
+            assert prompt.input_ids is prompt.input_ids
+    finally:
+        gc.set_threshold(*before)
+    gc.collect()
+    assert sorted(asked) == sorted(map(len, prompts))

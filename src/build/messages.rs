@@ -119,11 +119,7 @@ impl MessagesForm {
             }
         }
         self.sink.write_with_tools(key, &messages, tools, out);
-        Ok(Written {
-            prompts: 1,
-            answers_omitted: answer.is_some_and(|answer| !answer.content.is_empty()).into(),
-            ..Written::default()
-        })
+        Ok(Written { prompts: 1, answers_omitted: answer.is_some().into(), ..Written::default() })
     }
 
     /// Messages whose roles have the names that the template gives them, and that stay unchanged apart from that. Source:

@@ -1,6 +1,5 @@
 //! Writes prompts one after the other, as token ids or as messages.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -179,18 +178,17 @@ impl IdsForm {
 
     fn write(&self, request: PromptRequest<'_>, session: &mut Session, out: &mut Out) -> Result<Written> {
         let key = request.key;
-        let mut conversation = self.builder.prepared(request.conversation)?;
-        // What comes before a turn of a dialogue is all said.
-        if key.turn.is_some() {
-            conversation = Cow::Owned(self.builder.asked(conversation.into_owned()));
-        }
-        let conversation = &*conversation;
+        let of_turn = key.turn.map(|_| self.builder.before_turn());
+        let mut session_of_turn = of_turn.as_ref().map(|builder| builder.of_prepared().session());
+        let (builder, session) =
+            (of_turn.as_ref().unwrap_or(&self.builder), session_of_turn.as_mut().unwrap_or(session));
+        let conversation = &*builder.prepared(request.conversation)?;
         conversation.check_media(self.check_files)?;
         let detail = self.detail(request.scored);
         let Fitted { mut prompt, truncated, conversation: made } = match self.budget {
             None => Fitted::whole(session.build_with(conversation, detail)?),
             Some(budget) => {
-                let (builder, budget) = (self.builder.with_detail(detail), budget.of_answer(key.max_out_len));
+                let (builder, budget) = (builder.with_detail(detail), budget.of_answer(key.max_out_len));
                 builder.fit(request.conversation, conversation, request.examples, &budget)?
             }
         };

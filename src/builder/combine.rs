@@ -165,7 +165,13 @@ impl PromptBuilder {
         };
         let BuilderOptions { spans, offsets, text, continue_final_message, .. } = *options;
         let detail = Detail { spans, offsets, text, ..Detail::default() };
-        Ok(Self { shared: Arc::new(shared), detail, continue_final_message, takes_prepared: false })
+        Ok(Self {
+            shared: Arc::new(shared),
+            detail,
+            continue_final_message,
+            takes_prepared: false,
+            keeps_last_answer: false,
+        })
     }
 
     /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them, or a folder or

@@ -63,6 +63,8 @@ pub struct PromptBuilder {
     continue_final_message: bool,
     /// Whether its conversations are prepared already.
     takes_prepared: bool,
+    /// Whether all of a conversation is said, also an answer at its end.
+    keeps_last_answer: bool,
 }
 
 /// What all clones of a builder share.

@@ -19,10 +19,7 @@ impl PromptBuilder {
     pub fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
         match &self.shared.chat_wrapper {
             _ if self.takes_prepared => Ok(Cow::Borrowed(conversation)),
-            Some((template, each_message)) => match template.chat(conversation, self.shared.mode, *each_message)? {
-                Cow::Owned(chat) => Ok(Cow::Owned(self.asked(chat))),
-                said => Ok(said),
-            },
+            Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
             None if self.shared.compat => {
                 Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned))
             }
@@ -30,21 +27,29 @@ impl PromptBuilder {
         }
     }
 
-    /// A conversation of which nothing may be left out: where it ends with an answer, the model is asked for a further one,
-    /// which is empty, and left out in its place.
-    pub(crate) fn asked(&self, mut conversation: Conversation) -> Conversation {
-        if self.omits_answer(&conversation)
-            && let Conversation::Messages(messages) = &mut conversation
-            && let Some(role) = messages.last().map(|last| last.role.clone())
-        {
-            messages.push(ChatMessage::new(role, ""));
-        }
-        conversation
-    }
-
     /// This builder for what [`Self::prepared`] returns, which is not prepared again.
     pub(crate) fn of_prepared(&self) -> Self {
         Self { takes_prepared: true, ..self.clone() }
+    }
+
+    /// This builder for what comes before a turn of a dialogue: all of that was said, so an answer at its end stays, and
+    /// the model is asked for a further one.
+    #[must_use]
+    pub fn before_turn(&self) -> Self {
+        Self { keeps_last_answer: true, ..self.clone() }
+    }
+
+    /// A conversation of which nothing may be left out: if it ends with an answer, an empty one is added, which the renderer
+    /// leaves out in its place.
+    pub(super) fn with_asked_turn<'c>(&self, conversation: &'c Conversation) -> Cow<'c, Conversation> {
+        match conversation {
+            Conversation::Messages(messages) if self.keeps_last_answer && self.leaves_out_answer(conversation) => {
+                let role = messages.last().map(|last| last.role.clone()).unwrap_or_default();
+                let asked = ChatMessage::new(role, "");
+                Cow::Owned(Conversation::Messages([messages.as_slice(), &[asked]].concat()))
+            }
+            _ => Cow::Borrowed(conversation),
+        }
     }
 
     /// A prompt before it is encoded.
@@ -119,9 +124,12 @@ impl PromptBuilder {
         }
     }
 
-    /// Whether the last message is an answer that is left out because the model generates it. An empty one is just the turn
-    /// that it is asked for.
+    /// Whether the last message is an answer that is left out because the model generates it.
     pub(super) fn omits_answer(&self, conversation: &Conversation) -> bool {
+        !self.keeps_last_answer && self.leaves_out_answer(conversation)
+    }
+
+    fn leaves_out_answer(&self, conversation: &Conversation) -> bool {
         let is_open = self.shared.mode == Mode::Generate && !self.continue_final_message;
         let renderer = &*self.shared.renderer;
         is_open && renderer.omits_final_answer() && is_answer(renderer, conversation)

@@ -186,6 +186,8 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
+        let said = conversation;
+        let conversation = &*self.builder.with_asked_turn(said);
         let detail = detail.of(conversation);
         let Self { builder, buffers, .. } = self;
         let buffers = buffers.as_mut().expect("only dropping takes the buffers");
@@ -199,7 +201,13 @@ impl Session {
             }),
         };
         buffers.segments = Buffers::reuse(segments.into_vec());
-        prompt.answer_omitted = builder.omits_answer(conversation);
+        // The turn that was added is no message of the conversation.
+        if let (Some(spans), Conversation::Messages(messages)) = (&mut prompt.spans, said) {
+            let is_added = |message: &u32| *message as usize >= messages.len();
+            let added = spans.iter_mut().filter(|span| span.part.message.as_ref().is_some_and(is_added));
+            added.for_each(|span| span.part.message = None);
+        }
+        prompt.answer_omitted = builder.omits_answer(said);
         prompt.has_media = conversation.has_media();
         built
     }

@@ -66,7 +66,9 @@ fn is_file_or_pipe(path: &Path) -> bool {
 /// assert!(!metatok::dialect::is_chat_template("Cargo.toml".as_ref()));
 /// ```
 pub fn is_chat_template(path: &Path) -> bool {
-    path.is_file() && head(path).is_ok_and(|head| not_a_model::is_chat_template(path, &head))
+    let begins_so = || head(path).is_ok_and(|head| not_a_model::is_chat_template(path, &head));
+    // A pipe can be read only once.
+    not_a_model::is_named_chat_template(path) || path.is_file() && begins_so()
 }
 
 impl Model {

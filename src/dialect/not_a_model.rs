@@ -52,11 +52,15 @@ pub(super) fn folder(name: &str) -> Error {
     ErrorKind::WrongFile(what.into()).with_way_out(way_out).at(Place::file(name))
 }
 
+/// Whether a file has a name of Jinja's.
+pub(super) fn is_named_chat_template(path: &Path) -> bool {
+    has_extension(path, &["jinja", "j2", "jinja2"])
+}
+
 /// Whether a file is Jinja.
 pub(super) fn is_chat_template(path: &Path, bytes: &[u8]) -> bool {
-    let is_named_so = has_extension(path, &["jinja", "j2", "jinja2"]);
     let text = without_bom(bytes).trim_ascii_start();
-    is_named_so || ["{%", "{{", "{#"].iter().any(|tag| text.starts_with(tag.as_bytes()))
+    is_named_chat_template(path) || ["{%", "{{", "{#"].iter().any(|tag| text.starts_with(tag.as_bytes()))
 }
 
 /// The error for a chat template.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::{Dataset, DatasetSource};
 use crate::error::{At, ErrorKind, Result};
+use crate::file_kind::has_extension;
 use crate::prepared::DatasetOptions;
 
 /// The possible extensions of files of rows.
@@ -93,9 +94,13 @@ impl NamedDataset {
         if !path.is_dir() {
             return Ok(path.to_owned());
         }
-        let files = EXTENSIONS.iter().map(|extension| path.join(format!("{}.{extension}", self.name)));
-        // A link to nothing is an error when it is read.
-        let files: Vec<PathBuf> = files.filter(|file| file.is_file() || file.is_symlink()).collect();
+        let files = std::fs::read_dir(path).at(path.display())?.flatten().map(|entry| entry.path());
+        let is_own = |file: &PathBuf| {
+            let is_named_so = file.file_stem().is_some_and(|stem| stem == self.name.as_str());
+            is_named_so && has_extension(file, &EXTENSIONS) && !file.is_dir()
+        };
+        let mut files: Vec<PathBuf> = files.filter(is_own).collect();
+        files.sort();
         let name = |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match &files[..] {
             [] => {

@@ -3,10 +3,10 @@
 use crate::conversation::{ChatMessage, Conversation, Mode};
 use crate::render::Renderer;
 
-/// Whether a conversation ends with an answer that is not empty, which a prompt to continue leaves out.
+/// Whether a conversation ends with an answer, which a prompt to continue leaves out.
 pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) -> bool {
     let Conversation::Messages(messages) = conversation else { return false };
-    messages.last().is_some_and(|last| renderer.speaks_for_model(&last.role) && !last.content.is_empty())
+    messages.last().is_some_and(|last| renderer.speaks_for_model(&last.role))
 }
 
 /// Messages without an answer at their end, if the model generates it.

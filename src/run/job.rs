@@ -191,6 +191,8 @@ impl Job {
                     let what = "this dataset compares next-token logits, which `run` does not compute; use `build`";
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
+                let of_turn = turn.map(|_| builder.before_turn());
+                let builder = of_turn.as_ref().unwrap_or(builder);
                 let (prepared, budget) = (builder.prepared(&conversation)?, room.of_prompt(max_out_len));
                 let Fitted { prompt, truncated, .. } = builder.fit(&conversation, &prepared, &examples, &budget)?;
                 let max_new_tokens = limit(max_out_len, &prompt);

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::error::{ErrorKind, Result};
 use crate::score::{Score, ScoredAnswer};
+use crate::server::finite;
 
 /// The keys that a score adds.
 #[derive(Serialize)]
@@ -12,7 +13,8 @@ struct AddedKeys<'s> {
     correct: bool,
 }
 
-/// A line of JSON with the score of its answer: the keys `found` and `correct` after its own, which stay unchanged. An
+/// A line of JSON with the score of its answer: the keys `found` and `correct` after its own, which stay
+/// unchanged, except that Python's `NaN` and infinities become what they are read as. An
 /// answer without a score failed, and is not correct.
 ///
 /// ```
@@ -37,6 +39,7 @@ pub fn scored_line(line: &str, answer: &ScoredAnswer, score: Option<&Score>) -> 
         correct: score.is_some_and(|score| score.is_correct),
     };
     let added = serde_json::to_string(&added).expect("a text and a truth are JSON");
+    let line = &*finite(line);
     let own = line.trim_end().strip_suffix('}').unwrap_or(line).trim_end();
     Ok(format!("{own},{}", &added[1..]))
 }

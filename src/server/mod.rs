@@ -57,7 +57,7 @@ pub(crate) use lm_eval::SeenSamples;
 pub(crate) use protocol::{Extent, MODELS, StreamEvent, Usage};
 pub use protocol::{Protocol, Served};
 pub use protocols::PROTOCOLS;
-pub(crate) use python_json::{LEAST, without_infinities};
+pub(crate) use python_json::{LEAST, finite, without_infinities};
 pub(crate) use request_id::{json_string, split_label, split_request_id, without_run_id};
 pub(crate) use request_record::RequestRecord;
 pub use token_logprobs::TokenLogprobs;

@@ -1,5 +1,7 @@
 //! Answers as Python's `json.dumps` writes them, with numbers that JSON does not have.
 
+use std::borrow::Cow;
+
 use crate::error::Result;
 
 /// How Python writes numbers that are not finite. Log-probabilities may be `-Infinity`.
@@ -15,6 +17,13 @@ pub(crate) const LEAST: f64 = -1e300;
 /// Those of `read`.
 pub(crate) fn without_infinities<T>(json: &str, mut read: impl FnMut(&str) -> Result<T>) -> Result<T> {
     read(json).or_else(|error| with_finite_numbers(json).map_or(Err(error), |json| read(&json)))
+}
+
+/// The JSON with others in place of such numbers, if it has any.
+pub(crate) fn finite(json: &str) -> Cow<'_, str> {
+    let has = |number: &&str| memchr::memmem::find(json.as_bytes(), number.as_bytes()).is_some();
+    let other = NOT_FINITE.iter().any(has).then(|| with_finite_numbers(json)).flatten();
+    other.map_or(Cow::Borrowed(json), Cow::Owned)
 }
 
 /// The JSON with others in place of such numbers; none if it has none.

@@ -192,7 +192,8 @@ pub(crate) fn tokenizer_file(name: &str, file: &str) -> Result<Option<Vec<u8>>> 
 /// The same as for [`Tokenizer::load`].
 pub(crate) fn find_model_file(name: &str, file: &str) -> Result<Option<PathBuf>> {
     match beside(name, file) {
-        Some(path) => Ok(Some(path).filter(|path| path.exists())),
+        // A link to nothing is an error when it is read.
+        Some(path) => Ok(Some(path).filter(|path| path.symlink_metadata().is_ok())),
         None if looks_like_a_repository(name) => find_in_repository(name, file),
         None => Err(not_found(name)),
     }

@@ -73,7 +73,7 @@ pub struct TurnPrompt {
 impl PromptBuilder {
     /// The turns of a dialogue as prompts, one after the other.
     pub fn turns(&self, plan: TurnPlan) -> Turns {
-        Turns { builder: self.clone(), plan, seen: None, strip_thoughts: false }
+        Turns { builder: self.before_turn(), plan, seen: None, strip_thoughts: false }
     }
 }
 
@@ -91,7 +91,7 @@ impl Turns {
     /// The same as for [`PromptBuilder::build`].
     pub fn next_prompt(&mut self) -> Result<Option<TurnPrompt>> {
         let (Some(conversation), Some(turn)) = (self.plan.prompt(), self.plan.turn()) else { return Ok(None) };
-        let prompt = self.builder.build(&self.builder.asked(conversation.clone()))?;
+        let prompt = self.builder.build(&conversation)?;
         let answered = self.seen.as_ref().filter(|(_, seen)| seen.answer != Answer::None);
         let (prefix_tokens, prefix_break) = match answered {
             None => (0, None),

@@ -80,8 +80,10 @@ fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         // A link to nothing is an error when it is read.
-        if has_extension(&path, &["toml", "json"]) && !path.is_dir() {
+        let is_file = path.is_file() || path.is_symlink() && !path.exists();
+        if has_extension(&path, &["toml", "json"]) && is_file && !is_hidden {
             files.push(path);
         }
     }

@@ -174,20 +174,22 @@ impl Task {
                     "{} has no place for the examples of ice_template; remove ice_template",
                     template.describe()
                 ))),
-                (_, None) if template.has_default_ice_token() && self.retriever.kind == RetrieverKind::Zero => {
-                    Ok(template)
-                }
-                (_, None) => Err(lacks("prompt_template")),
-                (_, Some(_)) => Ok(template),
+                _ if self.has_examples_place(template) => Ok(template),
+                _ => Err(lacks("prompt_template")),
             },
             (Some(template), None) => Ok(template),
             (None, Some(template)) if template.example_support() == ExampleSupport::None => {
                 Err(no_ice_template(template.describe()))
             }
-            (None, Some(template)) if template.ice_token().is_none() => Err(lacks("ice_template")),
-            (None, Some(template)) => Ok(template),
+            (None, Some(template)) if self.has_examples_place(template) => Ok(template),
+            (None, Some(_)) => Err(lacks("ice_template")),
             (None, None) => Err(dataset_error("there is neither a prompt_template nor an ice_template")),
         }
+    }
+
+    /// Whether a template has a place for the examples, or needs none because there are none.
+    fn has_examples_place(&self, template: &dyn RowTemplate) -> bool {
+        template.ice_token().is_some() || template.has_default_ice_token() && self.retriever.kind == RetrieverKind::Zero
     }
 
     /// Whether its questions can be laid out in several ways, see [`Layout`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use crate::dataset::source::{Scan, fill};
 use crate::error::Result;
@@ -193,7 +193,6 @@ const OTHER_WHOLES: &[&[&str]] = &[
     &["body", "custom_id"],
     &["body", "method"],
     &["body", "url"],
-    &["data"],
     &["input", "instructions"],
     &["query", "response"],
     &["query", "history"],
@@ -204,8 +203,11 @@ const OTHER_WHOLES: &[&[&str]] = &[
 
 /// Whether an object is a part of a conversation rather than a whole one.
 fn is_part(object: &[u8]) -> bool {
-    let Ok(keys) = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(object) else { return false };
+    let Ok(keys) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(object) else { return false };
     let has = |all: &&[&str]| all.iter().all(|key| keys.contains_key(*key));
-    let is_other = || !MESSAGE.iter().any(has) && OTHER_WHOLES.iter().any(has);
+    let lists_texts =
+        |value: &&RawValue| value.get().strip_prefix('[').is_some_and(|list| !list.trim_start().starts_with('{'));
+    let is_ultrachat = || keys.get("data").is_some_and(lists_texts);
+    let is_other = || !MESSAGE.iter().any(has) && (OTHER_WHOLES.iter().any(has) || is_ultrachat());
     PARTS.iter().any(has) && !WHOLES.iter().any(has) && !is_other()
 }

@@ -113,8 +113,8 @@ pub trait RowTemplate: BoxedTemplate {
         Some("")
     }
 
-    /// Whether it has an `ice_token` though none is set, so that it stands beside an `ice_template` without any place for
-    /// examples, as long as there are none. Source: `RawPromptTemplate` of OpenCompass.
+    /// Whether it has an `ice_token` though none is set, so that it needs no place for examples with a
+    /// `ZeroRetriever`. Source: `RawPromptTemplate` of OpenCompass.
     fn has_default_ice_token(&self) -> bool {
         false
     }
