@@ -178,11 +178,12 @@ impl IdsForm {
 
     fn write(&self, request: PromptRequest<'_>, session: &mut Session, out: &mut Out) -> Result<Written> {
         let key = request.key;
-        let of_turn = key.turn.map(|_| self.builder.before_turn());
+        let conversation = &*self.builder.prepared(request.conversation)?;
+        let keeps_answer = key.turn.is_some() && self.builder.omits_answer(conversation);
+        let of_turn = keeps_answer.then(|| self.builder.before_turn());
         let mut session_of_turn = of_turn.as_ref().map(|builder| builder.of_prepared().session());
         let (builder, session) =
             (of_turn.as_ref().unwrap_or(&self.builder), session_of_turn.as_mut().unwrap_or(session));
-        let conversation = &*builder.prepared(request.conversation)?;
         conversation.check_media(self.check_files)?;
         let detail = self.detail(request.scored);
         let Fitted { mut prompt, truncated, conversation: made } = match self.budget {

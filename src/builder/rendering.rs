@@ -125,7 +125,7 @@ impl PromptBuilder {
     }
 
     /// Whether the last message is an answer that is left out because the model generates it.
-    pub(super) fn omits_answer(&self, conversation: &Conversation) -> bool {
+    pub(crate) fn omits_answer(&self, conversation: &Conversation) -> bool {
         !self.keeps_last_answer && self.leaves_out_answer(conversation)
     }
 

@@ -1,5 +1,6 @@
 //! Building many prompts with the same buffers.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{LazyLock, MutexGuard, TryLockError};
 
@@ -186,8 +187,8 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
-        let said = conversation;
-        let conversation = &*self.builder.with_asked_turn(said);
+        let asked = self.builder.with_asked_turn(conversation);
+        let conversation = &*asked;
         let detail = detail.of(conversation);
         let Self { builder, buffers, .. } = self;
         let buffers = buffers.as_mut().expect("only dropping takes the buffers");
@@ -201,13 +202,13 @@ impl Session {
             }),
         };
         buffers.segments = Buffers::reuse(segments.into_vec());
-        // The turn that was added is no message of the conversation.
-        if let (Some(spans), Conversation::Messages(messages)) = (&mut prompt.spans, said) {
-            let is_added = |message: &u32| *message as usize >= messages.len();
-            let added = spans.iter_mut().filter(|span| span.part.message.as_ref().is_some_and(is_added));
-            added.for_each(|span| span.part.message = None);
+        if let (Cow::Owned(Conversation::Messages(messages)), Some(spans)) = (&asked, &mut prompt.spans) {
+            // The turn that was added is no message of the conversation.
+            let added = messages.len() as u32 - 1;
+            let of_added = spans.iter_mut().filter(|span| span.part.message == Some(added));
+            of_added.for_each(|span| span.part.message = None);
         }
-        prompt.answer_omitted = builder.omits_answer(said);
+        prompt.answer_omitted = builder.omits_answer(conversation);
         prompt.has_media = conversation.has_media();
         built
     }
