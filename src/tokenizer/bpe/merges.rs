@@ -2,6 +2,8 @@
 
 use std::hint::select_unpredictable;
 
+use prefetch_index::prefetch_index;
+
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::places::{self, Places};
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
@@ -32,6 +34,18 @@ pub(crate) struct Merges {
     lowest: TokenId,
     /// The ranks of pairs of the tokens that follow it.
     square: Box<[u32; SQUARE]>,
+}
+
+/// A pair whose rank was asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    slot: usize,
+    pair: u64,
+}
+
+impl Asked {
+    /// A pair that does not merge.
+    pub(crate) const NOBODY: Self = Self { slot: 0, pair: pair(NOBODY, NOBODY) };
 }
 
 const EMPTY: u64 = u64::MAX;
@@ -115,8 +129,27 @@ impl Merges {
     /// The rank of a pair, or [`NEVER`] if it does not merge.
     #[inline(always)]
     pub(crate) fn rank(&self, left: TokenId, right: TokenId) -> u32 {
+        self.answer(self.asked(left, right))
+    }
+
+    /// Asks for the memory of a pair's rank: others can be asked for until it is there.
+    #[inline(always)]
+    pub(crate) fn ask(&self, left: TokenId, right: TokenId) -> Asked {
+        let asked = self.asked(left, right);
+        prefetch_index(&self.slots, asked.slot);
+        asked
+    }
+
+    #[inline(always)]
+    fn asked(&self, left: TokenId, right: TokenId) -> Asked {
         let pair = pair(left, right);
-        let rank = self.slots[self.places.of(hash_of(pair))] ^ pair << RANK_BITS;
+        Asked { slot: self.places.of(hash_of(pair)), pair }
+    }
+
+    /// The rank of a pair, or [`NEVER`] if it does not merge.
+    #[inline(always)]
+    pub(crate) fn answer(&self, Asked { slot, pair }: Asked) -> u32 {
+        let rank = self.slots[slot] ^ pair << RANK_BITS;
         select_unpredictable(rank >> RANK_BITS == 0, rank as u32, NEVER)
     }
 

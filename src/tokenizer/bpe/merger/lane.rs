@@ -1,7 +1,7 @@
 //! A piece of a few symbols that is merged step by step.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, RANK_BITS};
+use crate::tokenizer::bpe::merges::{Asked, Merges, NEVER, NOBODY, RANK_BITS};
 
 /// The number of symbols that a lane has room for, with one at each end that is nobody's.
 pub(super) const ROOM: usize = 1 << PLACE_BITS;
@@ -22,8 +22,22 @@ pub(super) struct Lane {
     ranks: [i32; ROOM],
     /// Whether only the first [`RANKS`] of them are of this piece.
     is_short: bool,
-    /// The least of them, which is merged next.
+    /// The least of them.
     least: i32,
+    /// The pairs of the latest token with those beside it, which have no rank yet.
+    coming: [Coming; 2],
+}
+
+/// A pair whose rank is on its way from memory, and its place.
+#[derive(Clone, Copy)]
+struct Coming {
+    pair: Asked,
+    at: usize,
+}
+
+impl Coming {
+    /// At the first place, where the rank is that of nothing.
+    const NOBODY: Self = Self { pair: Asked::NOBODY, at: 0 };
 }
 
 /// The rank of a pair that does not merge. With its place it is not lower.
@@ -34,7 +48,15 @@ const _: () = assert!(RANK_BITS + PLACE_BITS < i32::BITS);
 
 impl Default for Lane {
     fn default() -> Self {
-        Self { piece: 0, symbols: [NOBODY; ROOM], standing: 0, ranks: [NOTHING; ROOM], is_short: true, least: NOTHING }
+        Self {
+            piece: 0,
+            symbols: [NOBODY; ROOM],
+            standing: 0,
+            ranks: [NOTHING; ROOM],
+            is_short: true,
+            least: NOTHING,
+            coming: [Coming::NOBODY; 2],
+        }
     }
 }
 
@@ -68,42 +90,50 @@ impl Lane {
             };
             self.ranks[at] = ranked(rank, at);
         }
-        self.least = self.least_rank();
+        self.least = self.least_rank_but(0);
+        self.coming = [Coming::NOBODY; 2];
     }
 
     /// Merges one pair; false if there is none.
     #[inline(always)]
     pub(super) fn go_on(&mut self, merges: &Merges) -> bool {
-        if self.least >= NOTHING {
+        let came = self.coming.map(|Coming { pair, at }| (at, ranked(merges.answer(pair), at)));
+        let least = came.iter().fold(self.least, |least, (_, rank)| least.min(*rank));
+        if least >= NOTHING {
             return false;
         }
-        let at = self.least as usize % ROOM;
+        let at = least as usize % ROOM;
         let before = self.standing & !(u64::MAX << at);
         let last = before.checked_ilog2().unwrap_or_default() as usize % ROOM;
         let after = self.standing & (u64::MAX << 1 << at);
         let gone = after.trailing_zeros() as usize % ROOM;
         let next = (after & after.wrapping_sub(1)).trailing_zeros() as usize % ROOM;
-        let token = merges.token((self.least >> PLACE_BITS) as u32);
-        let (left, right) = (self.symbols[last], self.symbols[next]);
+        let token = merges.token((least >> PLACE_BITS) as u32);
+        // Other lanes go on until these ranks are there.
+        let [left, right] = [merges.ask(self.symbols[last], token), merges.ask(token, self.symbols[next])];
+        self.coming = [Coming { pair: left, at: last }, Coming { pair: right, at }];
         self.symbols[at] = token;
         self.standing &= !(1 << gone);
+        // Ranks are written after all of them are read: the processor would wait for a number that is only just written
+        // before it reads many at once.
+        let old = 1 << last | 1 << at | 1 << gone;
+        self.least = self.least_rank_but(old);
+        for (at, rank) in came {
+            self.least = self.least.min(if old >> at & 1 == 0 { rank } else { NOTHING });
+            self.ranks[at] = rank;
+        }
         (self.ranks[last], self.ranks[at], self.ranks[gone]) = (NOTHING, NOTHING, NOTHING);
-        // The others are compared while the ranks of the new pairs are on their way from memory.
-        let others = self.least_rank();
-        let left = ranked(merges.rank(left, token), last);
-        let right = ranked(merges.rank(token, right), at);
-        (self.ranks[last], self.ranks[at]) = (left, right);
-        self.least = others.min(left).min(right);
         true
     }
 
+    /// The least rank, without those at the places that have a bit.
     #[inline(always)]
-    fn least_rank(&self) -> i32 {
+    fn least_rank_but(&self, places: u64) -> i32 {
         let [first, others @ ..] = self.ranks.as_chunks().0 else { return NOTHING };
-        let mut least = least_of(first);
+        let mut least = least_but(first, places);
         if !self.is_short {
-            for ranks in others {
-                least = least.min(least_of(ranks));
+            for (ranks, first) in others.iter().zip((RANKS..).step_by(RANKS)) {
+                least = least.min(least_but(ranks, places >> first));
             }
         }
         least
@@ -123,10 +153,13 @@ impl Lane {
 }
 
 #[inline(always)]
-fn least_of(ranks: &[i32; RANKS]) -> i32 {
-    let mut least = ranks[0];
-    for rank in ranks {
-        least = least.min(*rank);
+fn least_but(ranks: &[i32; RANKS], places: u64) -> i32 {
+    let places = places as u32;
+    let mut least = NOTHING;
+    for (at, rank) in ranks.iter().enumerate() {
+        // Without a branch, so that many are compared at once.
+        let is_out = (places >> at & 1) as i32;
+        least = least.min(rank | -is_out & i32::MAX);
     }
     least
 }

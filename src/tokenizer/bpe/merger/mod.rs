@@ -12,7 +12,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::merges::{Merges, NEVER};
 
 /// The number of pieces that are merged in turn: while one waits for memory, the others go on.
-const LANES: usize = 4;
+const LANES: usize = 8;
 
 /// Merges pieces.
 #[derive(Default)]
