@@ -1,5 +1,7 @@
 //! The text of a short piece as two numbers, so that comparing it costs as much as comparing numbers.
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::tokenizer::bpe::places;
 
 /// A piece of more bytes is long.
@@ -19,7 +21,8 @@ const OWN: [[u64; 16]; 2] = {
 };
 
 /// The text of a short piece and its length, which is in the highest bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 pub(crate) struct Key {
     low: u64,
     high: u64,

@@ -9,6 +9,7 @@ mod definition;
 mod encoder;
 mod key;
 mod known;
+mod large_pages;
 #[cfg(test)]
 mod laws;
 mod located;

@@ -1,9 +1,11 @@
 //! A cache of pieces with their tokens: most pieces came before.
 
+use bytemuck::{Pod, Zeroable};
 use prefetch_index::prefetch_index;
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::key::Key;
+use crate::tokenizer::bpe::large_pages::LargePages;
 
 /// The most pieces that are kept, and the most bytes of those that are long.
 const MOST: usize = 1 << 18;
@@ -12,6 +14,8 @@ const MOST_BYTES: usize = 1 << 23;
 const LONGEST: usize = 1 << 10;
 /// The most tokens that are kept with a piece. More are kept elsewhere.
 pub(crate) const FEW: usize = 3;
+/// The size of a table at first.
+const FEWEST: usize = 1 << 9;
 /// How many times as large a table becomes when it is full: each time, all pieces are moved.
 const GROWTH: usize = 4;
 /// A piece is at most this many places away from its own one, whatever a text was made for.
@@ -20,8 +24,8 @@ const FAR: usize = 8;
 /// One table, in which a piece is at the place that its hash tells, or the next one that has room.
 pub(crate) struct PieceCache {
     /// A power of two. At most half of what they can keep is taken.
-    places: Vec<Pair>,
-    /// The number of a hash's lowest bits that do not tell the place.
+    places: LargePages<Pair>,
+    /// [`shift_of`] their number.
     shift: u32,
     count: usize,
     /// The tokens of pieces that have more than a few.
@@ -38,13 +42,15 @@ pub(crate) struct Table<'a> {
 }
 
 /// A line of the processor's cache. With two pieces at a place, hardly any that comes often finds its own one taken.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
 struct Pair([Kept; 2]);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 struct Kept {
-    /// [`Key::EMPTY`] where there is none. Of a long piece, or one with more than a few tokens, a key that no short piece has.
+    /// [`Key::EMPTY`], as memory is at first, where there is none. Of a long piece, or one with more than a few tokens, a key
+    /// that no short piece has.
     key: Key,
     /// The tokens, or the place of the first among the many; then their count.
     ids: [TokenId; FEW + 1],
@@ -57,23 +63,19 @@ pub(crate) struct Found {
     at: usize,
 }
 
-const EMPTY: Kept = Kept { key: Key::EMPTY, ids: [0; FEW + 1] };
+/// The number of a hash's lowest bits that do not tell the place in a table of this size, a power of two.
+fn shift_of(size: usize) -> u32 {
+    u64::BITS - size.ilog2()
+}
 
 impl Default for PieceCache {
     fn default() -> Self {
-        let mut cache = Self { places: Vec::new(), shift: 0, count: 0, many: Vec::new(), texts: String::new() };
-        cache.set_size(1 << 9);
-        cache
+        let places = LargePages::zeroed(FEWEST);
+        Self { places, shift: shift_of(FEWEST), count: 0, many: Vec::new(), texts: String::new() }
     }
 }
 
 impl PieceCache {
-    /// Makes a table of `size` places, a power of two, and returns what was there.
-    fn set_size(&mut self, size: usize) -> Vec<Pair> {
-        self.shift = u64::BITS - size.ilog2();
-        std::mem::replace(&mut self.places, vec![Pair([EMPTY; 2]); size])
-    }
-
     /// The table by itself, for many look-ups while nothing changes.
     #[inline]
     pub(crate) fn table(&self) -> Table<'_> {
@@ -176,9 +178,11 @@ impl PieceCache {
         }
         self.count += 1;
         if self.count > self.places.len() {
-            let smaller = self.set_size((self.places.len() * GROWTH).min(MOST));
-            let kept = smaller.into_iter().flat_map(|Pair(pair)| pair);
-            kept.filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.enter(kept));
+            let size = (self.places.len() * GROWTH).min(MOST);
+            self.shift = shift_of(size);
+            let smaller = std::mem::replace(&mut self.places, LargePages::zeroed(size));
+            let kept = smaller.iter().flat_map(|Pair(pair)| pair);
+            kept.filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.enter(*kept));
         }
         self.enter(Kept { key, ids });
     }
@@ -203,7 +207,7 @@ impl PieceCache {
     pub(crate) fn make_room(&mut self, bytes: usize) {
         let is_full = |used: usize, most: usize| used + bytes > most && used > most / 2;
         if is_full(self.count, MOST) || is_full(self.texts.len(), MOST_BYTES) {
-            self.places.fill(Pair([EMPTY; 2]));
+            self.places.fill(Pair::zeroed());
             self.count = 0;
             self.many.clear();
             self.texts.clear();

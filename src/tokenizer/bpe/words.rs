@@ -1,9 +1,11 @@
 //! The short entries of a vocabulary that their own text merges to: a piece that is one of them need not be merged.
 
+use bytemuck::{Pod, Zeroable};
 use prefetch_index::prefetch_index;
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::key::Key;
+use crate::tokenizer::bpe::large_pages::LargePages;
 use crate::tokenizer::bpe::places::Places;
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
@@ -14,14 +16,16 @@ pub(crate) const NO_WORD: TokenId = TokenId::MAX;
 pub(crate) struct Words {
     places: Places,
     /// By place.
-    words: Vec<Word>,
+    words: LargePages<Word>,
 }
 
 /// A word with its id, side by side: apart from each other, they would be on two pages of memory.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 struct Word {
     key: Key,
     id: TokenId,
+    unused: u32,
 }
 
 impl Words {
@@ -32,9 +36,11 @@ impl Words {
     }
 
     fn with_places(places: Places, all: impl Iterator<Item = (Key, TokenId)>) -> Self {
-        let mut words = vec![Word { key: Key::EMPTY, id: NO_WORD }; places.count()];
+        let word = |key, id| Word { key, id, unused: 0 };
+        let mut words = LargePages::zeroed(places.count());
+        words.fill(word(Key::EMPTY, NO_WORD));
         for (key, id) in all {
-            words[places.of(key.hash())] = Word { key, id };
+            words[places.of(key.hash())] = word(key, id);
         }
         Self { places, words }
     }
@@ -57,7 +63,7 @@ impl Words {
     /// Asks for the memory of the word with this key, if there is one: others can be asked for until it is there.
     #[inline]
     pub(crate) fn prefetch(&self, key: Key) {
-        prefetch_index(&self.words, self.places.of(key.hash()));
+        prefetch_index(&self.words[..], self.places.of(key.hash()));
     }
 
     /// The word with this key, or [`NO_WORD`].
