@@ -146,7 +146,7 @@ impl Merges {
         Asked { slot: self.places.of(hash_of(pair)), pair }
     }
 
-    /// The rank of a pair, or [`NEVER`] if it does not merge.
+    /// The rank that was asked for.
     #[inline(always)]
     pub(crate) fn answer(&self, Asked { slot, pair }: Asked) -> u32 {
         let rank = self.slots[slot] ^ pair << RANK_BITS;

@@ -25,8 +25,6 @@ const FAR: usize = 8;
 pub(crate) struct PieceCache {
     /// A power of two. At most half of what they can keep is taken.
     places: LargePages<Pair>,
-    /// [`shift_of`] their number.
-    shift: u32,
     count: usize,
     /// The tokens of pieces that have more than a few.
     many: Vec<TokenId>,
@@ -38,6 +36,7 @@ pub(crate) struct PieceCache {
 #[derive(Clone, Copy)]
 pub(crate) struct Table<'a> {
     places: &'a [Pair],
+    /// The number of a hash's lowest bits that do not tell the place.
     shift: u32,
 }
 
@@ -63,15 +62,9 @@ pub(crate) struct Found {
     at: usize,
 }
 
-/// The number of a hash's lowest bits that do not tell the place in a table of this size, a power of two.
-fn shift_of(size: usize) -> u32 {
-    u64::BITS - size.ilog2()
-}
-
 impl Default for PieceCache {
     fn default() -> Self {
-        let places = LargePages::zeroed(FEWEST);
-        Self { places, shift: shift_of(FEWEST), count: 0, many: Vec::new(), texts: String::new() }
+        Self { places: LargePages::zeroed(FEWEST), count: 0, many: Vec::new(), texts: String::new() }
     }
 }
 
@@ -79,7 +72,7 @@ impl PieceCache {
     /// The table by itself, for many look-ups while nothing changes.
     #[inline]
     pub(crate) fn table(&self) -> Table<'_> {
-        Table { places: &self.places, shift: self.shift }
+        Table { places: &self.places, shift: u64::BITS - self.places.len().ilog2() }
     }
 
     /// The place of a piece with this hash. The hash of a short piece is that of its key.
@@ -179,7 +172,6 @@ impl PieceCache {
         self.count += 1;
         if self.count > self.places.len() {
             let size = (self.places.len() * GROWTH).min(MOST);
-            self.shift = shift_of(size);
             let smaller = std::mem::replace(&mut self.places, LargePages::zeroed(size));
             let kept = smaller.iter().flat_map(|Pair(pair)| pair);
             kept.filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.enter(*kept));
