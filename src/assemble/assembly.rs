@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
+use crate::assemble::ahead::is_nothing;
 use crate::assemble::beginning::Wanted;
+use crate::assemble::cacheable::cacheable;
 use crate::assemble::messages_before::Start;
 use crate::assemble::own_tokens::OwnTokens;
 use crate::assemble::owners::texts;
@@ -11,7 +13,7 @@ use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::Segment;
 use crate::tokenizer::RunCache;
-use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
+use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, RunPlace, Scratch, TokenId};
 
 /// Once this many prompts one after the other were too long, the next one probably is, too.
 const MANY: u32 = 4;
@@ -176,6 +178,14 @@ impl<'p> Assembly<'p> {
             AsBefore::Segments(common) => (true, common),
         };
         let vocab_size = self.assembler.tokenizer.vocab_size();
+        match self.is_shortened {
+            // Most of its runs are known from the prompt that was too long.
+            true => scratch.ahead.clear(),
+            false => {
+                let AssembleScratch { ahead, cache, tokenizer: buffers, .. } = scratch;
+                ahead.encode(self.assembler, self.before, &segments[start..], cache, buffers)?;
+            }
+        }
         if self.is_shortened {
             let is_token = |segment: &&Segment<'_>| matches!(segment.atom, Atom::Token(_));
             self.runs_behind = segments[start..].iter().filter(is_token).count();
@@ -257,20 +267,28 @@ impl<'p> Assembly<'p> {
         scratch: &mut AssembleScratch,
     ) -> Result<bool> {
         let assembler = self.assembler;
-        let tokenizer = &*assembler.tokenizer;
-        let AssembleScratch { text, tokenizer: buffers, cache, last_too_long, .. } = scratch;
-        if pieces.is_empty() && !tokenizer.neighbours_matter() {
+        let AssembleScratch { text, tokenizer: buffers, cache, last_too_long, ahead, .. } = scratch;
+        if is_nothing(pieces, &assembler.tokenizer) {
             return Ok(true);
         }
-        let run = Run { text: joined(pieces, text), before: self.before, after };
+        let ahead = if own.is_none() { ahead.next() } else { None };
+        let text = ahead.as_ref().map_or_else(|| joined(pieces, text), |run| run.text);
+        let run = Run { text, before: self.before, after };
         let first = self.ids.len();
         let known = if self.is_shortened { last_too_long.get(self.runs_behind, run) } else { None };
-        let encoded = match known {
-            Some(ids) => {
+        let encoded = match (known, ahead) {
+            (Some(ids), _) => {
                 self.ids.extend_from_slice(ids);
                 Encoded::Found
             }
-            None => self.encode(run, buffers, cache)?,
+            (None, Some(ahead)) => {
+                self.ids.extend_from_slice(ahead.ids);
+                match ahead.is_found {
+                    true => Encoded::Found,
+                    false => self.keep(run, ahead.place, first, cache),
+                }
+            }
+            (None, None) => self.encode(run, buffers, cache)?,
         };
         let found = if own.is_none() { assembler.own_tokens(run, pieces)? } else { None };
         let own = own.or(found.as_ref());
@@ -322,21 +340,29 @@ impl<'p> Assembly<'p> {
     /// Appends the ids of a run.
     fn encode(&mut self, run: Run<'_>, buffers: &mut Scratch, cache: &mut RunCache) -> Result<Encoded> {
         let assembler = self.assembler;
-        let (first, opens_prompt) = (self.ids.len(), run.before == Neighbour::Edge);
-        let missed = match cacheable(&assembler.tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
-            Some((_, Ok(ids))) => {
+        let first = self.ids.len();
+        let place = match cacheable(&assembler.tokenizer, run).map(|key| cache.get(key, run.opens_prompt())) {
+            Some(Ok(ids)) => {
                 self.ids.extend_from_slice(ids);
                 return Ok(Encoded::Found);
             }
-            missed => missed,
+            missed => missed.and_then(|missed| missed.err().flatten()),
         };
         assembler.tokenizer.encode_run(assembler.finder(), run, buffers, &mut self.ids)?;
+        Ok(self.keep(run, place, first, cache))
+    }
+
+    /// Keeps the ids of a new run, of which this is the first.
+    fn keep(&self, run: Run<'_>, place: Option<RunPlace>, first: usize, cache: &mut RunCache) -> Encoded {
+        let assembler = self.assembler;
         // A run that produces reserved tokens is not cached: next time the same text may have another origin.
-        let is_clean = assembler.unreserved.is_none() || !assembler.reserved_entries.any(&self.ids[first..]);
-        if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
-            cache.put(place, key, opens_prompt, &self.ids[first..]);
+        if assembler.unreserved.is_some() && assembler.reserved_entries.any(&self.ids[first..]) {
+            return Encoded::WithReserved;
         }
-        Ok(if is_clean { Encoded::New } else { Encoded::WithReserved })
+        if let Some((key, place)) = cacheable(&assembler.tokenizer, run).zip(place) {
+            cache.put(place, key, run.opens_prompt(), &self.ids[first..]);
+        }
+        Encoded::New
     }
 }
 
@@ -356,19 +382,4 @@ pub(super) fn joined<'t>(pieces: &[Segment<'t>], text: &'t mut String) -> &'t st
     text.clear();
     texts(pieces).for_each(|(piece, _)| text.push_str(piece));
     text
-}
-
-/// What a run's ids depend on, in addition to whether it opens the prompt; none if they also depend on a neighbour that
-/// is normalized together with it.
-pub(super) fn cacheable<'a>(tokenizer: &Tokenizer, run: Run<'a>) -> Option<&'a str> {
-    if !tokenizer.neighbours_matter() {
-        return Some(run.text);
-    }
-    let token = |neighbour| match neighbour {
-        Neighbour::Edge => None,
-        Neighbour::Token(id) => tokenizer.added_token(id),
-    };
-    let (before, after) = (token(run.before), token(run.after));
-    let is_normalized = |token: Option<&crate::tokenizer::AddedToken>| token.is_some_and(|token| token.normalized);
-    (!is_normalized(before) && !is_normalized(after)).then(|| &run.text[strip(run.text, before, after)])
 }

@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use crate::assemble::assembly::{Assembly, Offsets, cacheable, joined};
+use crate::assemble::assembly::{Assembly, Offsets, joined};
+use crate::assemble::cacheable::cacheable;
 use crate::assemble::owners::{Owners, texts};
 use crate::assemble::split_runs::{SplitRun, split_runs};
 use crate::assemble::{AssembleScratch, MediaSpan, Span};
 use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::{Element, Part, Segment};
-use crate::tokenizer::{Neighbour, Run, RunCache, Spelled};
+use crate::tokenizer::{Run, RunCache, Spelled};
 
 impl Assembly<'_> {
     /// Whether the places of the tokens of these segments are wanted.
@@ -85,7 +86,7 @@ impl Assembly<'_> {
             }
             Some(text) if !text.is_empty() => {
                 let ids = &self.ids[tokens.clone()];
-                cache.spelled(text, run.before == Neighbour::Edge, || tokenizer.spelled(text, ids))
+                cache.spelled(text, run.opens_prompt(), || tokenizer.spelled(text, ids))
             }
             _ => Spelled::Otherwise,
         }

@@ -3,9 +3,11 @@
 //! Adjacent text, whatever its origin, is encoded as one run; runs are cut only at tokens. So the ids equal those of
 //! the whole prompt as one string, and yet no content can write a reserved token.
 
+mod ahead;
 mod assembler;
 mod assembly;
 mod beginning;
+mod cacheable;
 mod content_trust;
 mod continuation;
 mod detail;

@@ -1,5 +1,6 @@
 //! Buffers and caches that make repeated assembling cheap.
 
+use crate::assemble::ahead::Ahead;
 use crate::assemble::beginning::Beginning;
 use crate::assemble::detail::Detail;
 use crate::assemble::last_too_long::LastTooLong;
@@ -11,6 +12,7 @@ pub(crate) struct AssembleScratch {
     pub(super) text: String,
     pub(super) tokenizer: Scratch,
     pub(crate) cache: RunCache,
+    pub(super) ahead: Ahead,
     /// The beginnings of whole prompts, and of shortened ones. In one place, each would forget what the other began with.
     pub(super) beginnings: [Beginning; 2],
     /// The last prompt that was to be shortened.
@@ -40,6 +42,7 @@ impl Default for AssembleScratch {
             text: String::new(),
             tokenizer: Scratch::default(),
             cache: RunCache::new(),
+            ahead: Ahead::default(),
             beginnings: Default::default(),
             last_too_long: LastTooLong::default(),
             longer_count: 0,

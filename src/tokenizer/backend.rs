@@ -16,6 +16,21 @@ pub(crate) trait Backend: Send + Sync {
     /// Appends the ids of a run.
     fn encode_run(&self, reader: Reader<'_>, run: Run<'_>, scratch: &mut Scratch, ids: &mut Vec<TokenId>)
     -> Result<()>;
+    /// Appends the ids of several runs, and where those of each end.
+    fn encode_runs(
+        &self,
+        reader: Reader<'_>,
+        runs: &mut dyn Iterator<Item = Run<'_>>,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+        ends: &mut Vec<usize>,
+    ) -> Result<()> {
+        for run in runs {
+            self.encode_run(reader, run, scratch, ids)?;
+            ends.push(ids.len());
+        }
+        Ok(())
+    }
     fn normalize(&self, text: &str) -> Result<String>;
     /// The model's entry, in the spelling of its vocabulary.
     fn id_to_token(&self, id: TokenId) -> Option<String>;

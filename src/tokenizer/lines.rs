@@ -11,6 +11,15 @@ pub(crate) struct Lines {
     known: RunCache,
 }
 
+/// One or more lines of a text that are encoded together.
+pub(crate) struct Part<'t> {
+    pub(crate) text: &'t str,
+    /// Whether something is put before them, as before the text.
+    pub(crate) has_prefix: bool,
+    /// Whether their tokens are kept: then none of them may be missing.
+    pub(crate) is_kept: bool,
+}
+
 impl Default for Lines {
     fn default() -> Self {
         Self { first: FirstLines::default(), known: RunCache::new() }
@@ -18,15 +27,15 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Appends the tokens of a text, which `encode` makes of one or more lines, and of whether something is put before
-    /// them, as before the text if it `has_prefix`. `parts` tells whether a line ends before this byte.
+    /// Appends the tokens of a text, which `encode` makes of its parts, and before which something is put if it `has_prefix`.
+    /// `parts` tells whether a line ends before this byte.
     pub(crate) fn encode(
         &mut self,
         text: &str,
         has_prefix: bool,
         parts: impl Fn(u8) -> bool,
         ids: &mut Vec<TokenId>,
-        mut encode: impl FnMut(&str, bool, &mut Vec<TokenId>),
+        mut encode: impl FnMut(Part<'_>, &mut Vec<TokenId>),
     ) {
         let bytes = text.as_bytes();
         let (common, common_ids) = self.first.common(text, has_prefix, &parts);
@@ -34,9 +43,9 @@ impl Lines {
         // New lines are encoded together.
         let (mut new, mut start) = (common, common);
         let mut is_known = true;
-        let mut encode = |lines: std::ops::Range<usize>, ids: &mut Vec<TokenId>| {
+        let mut encode = |lines: std::ops::Range<usize>, is_kept: bool, ids: &mut Vec<TokenId>| {
             if !lines.is_empty() {
-                encode(&text[lines.clone()], has_prefix && lines.start == 0, ids);
+                encode(Part { text: &text[lines.clone()], has_prefix: has_prefix && lines.start == 0, is_kept }, ids);
             }
         };
         // While none comes again, they are mostly left alone.
@@ -52,7 +61,7 @@ impl Lines {
             let (text, has_prefix) = (&text[line.clone()], has_prefix && line.start == 0);
             let place = match self.known.look_up(text, has_prefix) {
                 Ok(known) => {
-                    encode(new..line.start, ids);
+                    encode(new..line.start, false, ids);
                     ids.extend_from_slice(known);
                     if is_known {
                         self.first.push(text, known);
@@ -64,15 +73,15 @@ impl Lines {
             };
             is_known = false;
             if self.known.comes_again(place, text) {
-                encode(new..line.start, ids);
+                encode(new..line.start, false, ids);
                 let first = ids.len();
-                encode(line, ids);
+                encode(line, true, ids);
                 self.known.keep(place, text, has_prefix, &ids[first..]);
                 new = end;
             }
         }
         // The last line is mostly new, or the whole text, which others look up.
-        encode(new..text.len(), ids);
+        encode(new..text.len(), false, ids);
     }
 }
 
@@ -91,14 +100,17 @@ mod tests {
                 true,
                 |next| next != b' ',
                 &mut ids,
-                |text, has_prefix, ids| {
-                    encoded.push((text.len(), has_prefix));
+                |Part { text, has_prefix, is_kept }, ids| {
+                    encoded.push((text.len(), has_prefix, is_kept));
                     ids.push(text.len() as TokenId);
                 },
             );
             assert_eq!(ids.iter().sum::<TokenId>(), 101);
         }
-        assert_eq!(encoded, [(101, true), (49, true), (51, false), (1, false), (1, false)]);
+        assert_eq!(
+            encoded,
+            [(101, true, false), (49, true, true), (51, false, true), (1, false, false), (1, false, false)]
+        );
     }
 
     #[test]
@@ -108,7 +120,7 @@ mod tests {
         for text in 0..3_000 {
             let mut encoded = Vec::new();
             let known = format!("{line}{text}");
-            lines.encode(&known, false, |_| true, &mut Vec::new(), |text, _, _| encoded.push(text.len()));
+            lines.encode(&known, false, |_| true, &mut Vec::new(), |part, _| encoded.push(part.text.len()));
             assert!(text < 2 || encoded == [text.to_string().len()], "{text}: {encoded:?}");
         }
     }

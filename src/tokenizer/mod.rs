@@ -86,7 +86,7 @@ pub(crate) use load::{is_model, tokenizer_file};
 pub(crate) use named_tokens::NamedTokens;
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
-pub(crate) use run_cache::{Counts, RunCache};
+pub(crate) use run_cache::{Counts, LONG as LONG_RUN, Place as RunPlace, RunCache};
 pub(crate) use spelled::Spelled;
 pub use token_id::TokenId;
 
@@ -312,6 +312,24 @@ impl Tokenizer {
         ids: &mut Vec<TokenId>,
     ) -> Result<()> {
         let encoded = self.try_library(|| self.backend.encode_run(self.reader(finder), run, scratch, ids));
+        if encoded.is_err() {
+            *scratch = Scratch::default();
+        }
+        encoded
+    }
+
+    /// Appends the ids of several runs, as [`Self::encode_run`] does, and where those of each end. Their new words are merged
+    /// together, which takes less time.
+    pub(crate) fn encode_runs<'r>(
+        &self,
+        finder: &AddedTokenMatcher,
+        mut runs: impl Iterator<Item = Run<'r>>,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+        ends: &mut Vec<usize>,
+    ) -> Result<()> {
+        let reader = self.reader(finder);
+        let encoded = self.try_library(|| self.backend.encode_runs(reader, &mut runs, scratch, ids, ends));
         if encoded.is_err() {
             *scratch = Scratch::default();
         }

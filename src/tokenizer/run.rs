@@ -45,6 +45,13 @@ pub(crate) struct Run<'a> {
     pub(crate) after: Neighbour,
 }
 
+impl Run<'_> {
+    /// Whether nothing comes before it in the prompt.
+    pub(crate) fn opens_prompt(&self) -> bool {
+        self.before == Neighbour::Edge
+    }
+}
+
 /// The neighbour of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Neighbour {
@@ -101,8 +108,7 @@ pub(crate) fn encode_run<S: Steps>(steps: &S, reader: Reader<'_>, run: Run<'_>, 
     let [before, after] = [before, after].map(|token| token.map_or("", |token| &*token.content));
 
     let text = &run.text[bytes.clone()];
-    let mut chunk =
-        Chunk { left: before, text: "", right: "", offset: bytes.start, opens_prompt: run.before == Neighbour::Edge };
+    let mut chunk = Chunk { left: before, text: "", right: "", offset: bytes.start, opens_prompt: run.opens_prompt() };
     let mut start = 0;
     for (id, found) in finder.find(Form::Raw, text) {
         chunk.text = &text[start..found.start];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::key::Key;
-use crate::tokenizer::bpe::known::{AT_ONCE, COPIED, Known, NOT_KEPT, Piece};
+use crate::tokenizer::bpe::known::{AT_ONCE, COPIED, Known, NOT_KEPT, Piece, copy};
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::model::Model;
 use crate::tokenizer::bpe::pieces::{Found, PieceCache};
@@ -15,15 +15,44 @@ use crate::tokenizer::bpe::words::NO_WORD;
 #[derive(Default)]
 pub(crate) struct Batch {
     known: Known,
+    missed: Vec<Missed>,
+    /// The texts of long pieces that were missed.
+    texts: String,
     entries: Vec<Entry>,
     waiting: Vec<Waiting>,
     kept: PieceCache,
     merger: Merger,
+    filled: Vec<TokenId>,
+}
+
+/// A piece whose tokens are missing.
+struct Missed {
+    /// How many tokens come before it, without those that are missing.
+    before: usize,
+    key: Key,
+    hash: u64,
+    /// The text of a long piece.
+    text: Range<usize>,
+    /// How many entries there are up to the last one of it.
+    entries: usize,
+}
+
+impl Missed {
+    fn bytes(&self) -> usize {
+        if self.key == Key::LONG { self.text.len() } else { self.key.len() }
+    }
+}
+
+/// How many tokens there are, without those that are missing, and how many pieces miss theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Incomplete {
+    pub(super) tokens: usize,
+    pub(super) missed: usize,
 }
 
 /// A piece that was missed, or a part of one.
 struct Entry {
-    /// How many known tokens come before it.
+    /// How many tokens come before it, without those that are missing.
     before: usize,
     source: Source,
     keep: Keep,
@@ -46,18 +75,26 @@ enum Source {
     Word(TokenId),
     Kept(Found),
     Merged(usize),
+    /// From where the tokens are that this entry was the last of.
+    Entry(usize),
 }
 
 /// Where tokens are kept.
 enum Keep {
     Nowhere,
     Short(Key),
-    Long { hash: u64, start: usize, end: usize },
+    Long { hash: u64, text: Range<usize> },
 }
 
+/// The number of pieces of one run that are missed before they are merged: enough that many are merged in turn.
+const MOST_MISSED: usize = 64;
+/// The number of places where a piece is looked for that was missed before.
+const SEEN: usize = 256;
+
 impl Batch {
-    /// Appends the tokens of the pieces of a text, which end there.
-    pub(super) fn encode(&mut self, model: &Model, text: &str, ends: &[u32], ids: &mut Vec<TokenId>) {
+    /// Appends the tokens of the pieces of a text, which end there, without those that are missing. Those that were missed
+    /// from this number on may be filled in.
+    pub(super) fn encode(&mut self, model: &Model, text: &str, ends: &[u32], from: usize, ids: &mut Vec<TokenId>) {
         let mut start = 0;
         for ends in ends.chunks(AT_ONCE) {
             self.known.look_up(self.kept.table(), text.as_bytes(), start, ends);
@@ -65,86 +102,143 @@ impl Batch {
                 true => ids.extend_from_slice(self.known.tokens()),
                 false => self.encode_missed(model, text, start, ends, ids),
             }
+            if self.missed.len() - from > MOST_MISSED {
+                self.fill_in(model, from, ids, &mut []);
+            }
             start = ends.last().copied().unwrap_or_default();
         }
     }
 
-    /// Appends the tokens of all pieces, of which some were missed.
+    /// How many pieces miss their tokens.
+    pub(super) fn missed(&self) -> usize {
+        self.missed.len()
+    }
+
+    /// Forgets the pieces that miss their tokens.
+    pub(super) fn forget_missed(&mut self) {
+        self.missed.clear();
+        self.texts.clear();
+    }
+
+    /// Appends the tokens of all pieces that are known, and asks for the memory of the others.
     #[inline(never)]
     fn encode_missed(&mut self, model: &Model, text: &str, start: u32, ends: &[u32], ids: &mut Vec<TokenId>) {
-        let end_of = |piece: usize| ends[piece] as usize;
-        let start_of = |piece: usize| if piece == 0 { start as usize } else { end_of(piece - 1) };
-        // Most of them only have more tokens than a few, or more bytes.
-        let (mut done, mut left) = (0, self.known.missed());
-        let first = loop {
-            let Some(at) = left.next() else {
-                return ids.extend_from_slice(&self.known.tokens()[done..]);
-            };
-            let piece = self.known.piece(at);
-            let Some(kept) = self.find_kept(text, start_of(at)..end_of(at), piece) else { break at };
-            let before = piece.before as usize;
-            ids.extend_from_slice(&self.known.tokens()[done..before]);
-            ids.extend_from_slice(self.kept.tokens(kept));
-            done = before;
-        };
-        let missed = || std::iter::once(first).chain(left.clone());
-        self.entries.clear();
-        self.waiting.clear();
-        self.merger.clear();
-        let mut bytes = 0;
-        for at in missed() {
+        for at in self.known.missed() {
             let Piece { key, hash, .. } = self.known.piece(at);
+            if key == Key::LONG {
+                self.kept.prefetch_text(hash);
+            }
+        }
+        let mut done = 0;
+        for at in self.known.missed() {
+            let start = if at == 0 { start } else { ends[at - 1] };
+            let text = &text[start as usize..ends[at] as usize];
+            let Piece { key, hash, before } = self.known.piece(at);
+            let before = before as usize;
+            // Most of them only have more tokens than a few, or more bytes.
+            if let Some(kept) = self.find_kept(text, key, hash) {
+                ids.extend_from_slice(&self.known.tokens()[done..before]);
+                ids.extend_from_slice(self.kept.tokens(kept));
+                done = before;
+                continue;
+            }
+            let first = self.texts.len();
             match key == Key::LONG {
-                true => self.kept.prefetch_text(hash),
+                true => self.texts.push_str(text),
                 false => model.words.prefetch(key),
             }
-            bytes += end_of(at) - start_of(at);
+            let (before, text) = (ids.len() + before - done, first..self.texts.len());
+            self.missed.push(Missed { before, key, hash, text, entries: 0 });
         }
-        // A piece has as many tokens as bytes at most.
-        self.kept.make_room(bytes);
-        for at in missed() {
-            self.find(model, text, start_of(at)..end_of(at), self.known.piece(at));
-        }
-        self.look_up_parts(model);
-        self.merger.merge(&model.merges);
-        let start = ids.len();
-        ids.resize(start + self.known.tokens().len() - done + bytes + COPIED, 0);
-        let len = self.write(done, &mut ids[start..]);
-        ids.truncate(start + len);
-        self.keep(text, &ids[start..]);
+        ids.extend_from_slice(&self.known.tokens()[done..]);
     }
 
     /// Where a piece is that was kept.
     #[inline]
-    fn find_kept(&self, text: &str, bytes: Range<usize>, Piece { key, hash, .. }: Piece) -> Option<Found> {
+    fn find_kept(&self, text: &str, key: Key, hash: u64) -> Option<Found> {
         match (key == Key::LONG, hash) {
             (true, NOT_KEPT) => None,
-            (true, hash) => self.kept.find_long(&text[bytes], hash),
+            (true, hash) => self.kept.find_long(text, hash),
             (false, _) => self.kept.find(key),
         }
     }
 
+    /// Fills in the tokens of the pieces that were missed, from this number on, and counts those up to these ends again.
+    #[inline(never)]
+    pub(super) fn fill_in(&mut self, model: &Model, from: usize, ids: &mut Vec<TokenId>, ends: &mut [Incomplete]) {
+        let Some(first) = self.missed.get(from) else { return };
+        let (start, text_start) = (first.before, first.text.start);
+        let bytes = self.missed[from..].iter().map(Missed::bytes).sum();
+        self.entries.clear();
+        self.waiting.clear();
+        self.merger.clear();
+        // A piece has as many tokens as bytes at most.
+        self.kept.make_room(bytes);
+        let (mut missed, texts) = (std::mem::take(&mut self.missed), std::mem::take(&mut self.texts));
+        // The last entry of the piece that was there before.
+        let mut seen = [u32::MAX; SEEN];
+        for piece in &mut missed[from..] {
+            self.find(model, &texts, piece, &mut seen);
+            piece.entries = self.entries.len();
+        }
+        self.look_up_parts(model);
+        self.merger.merge(&model.merges);
+        let len = ids.len() - start;
+        ids.resize(start + len + COPIED, 0);
+        let most = len + bytes + COPIED;
+        if self.filled.len() < most {
+            self.filled.resize(most, 0);
+        }
+        let mut filled = std::mem::take(&mut self.filled);
+        let filled_len = self.write(&ids[start..], start, len, &mut filled);
+        self.keep(&texts, &filled);
+        for end in ends {
+            if let Some(piece) = end.missed.checked_sub(1).filter(|piece| *piece >= from) {
+                let entry = &self.entries[missed[piece].entries - 1];
+                end.tokens = end.tokens - entry.before + start + entry.tokens[1];
+            }
+        }
+        ids.truncate(start);
+        ids.extend_from_slice(&filled[..filled_len]);
+        missed.truncate(from);
+        (self.filled, self.missed, self.texts) = (filled, missed, texts);
+        self.texts.truncate(text_start);
+    }
+
     /// Finds where the tokens of a piece come from.
     #[inline]
-    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, piece: Piece) {
-        let Piece { key, hash, before } = piece;
-        let (before, is_long) = (before as usize, key == Key::LONG);
-        if let Some(kept) = self.find_kept(text, bytes.clone(), piece) {
-            return self.add(before, Source::Kept(kept), Keep::Nowhere);
+    fn find(&mut self, model: &Model, texts: &str, piece: &Missed, seen: &mut [u32; SEEN]) {
+        let Missed { before, key, hash, ref text, .. } = *piece;
+        let is_long = key == Key::LONG;
+        let seen = &mut seen[(hash >> (u64::BITS - SEEN.ilog2())) as usize];
+        if let Some(Entry { keep: Keep::Short(other), .. }) = self.entries.get(*seen as usize)
+            && *other == key
+        {
+            return self.add(before, Source::Entry(*seen as usize), Keep::Nowhere);
         }
-        let word = match is_long {
-            true => model.long_words.get(&text[bytes.clone()]),
-            false => Some(model.words.get(key)).filter(|word| *word != NO_WORD),
-        };
-        let keep = match (is_long, hash) {
-            (true, NOT_KEPT) => Keep::Nowhere,
-            (true, hash) => Keep::Long { hash, start: bytes.start, end: bytes.end },
-            (false, _) => Keep::Short(key),
+        let (word, keep) = match (is_long, hash) {
+            (true, NOT_KEPT) => (model.long_words.get(&texts[text.clone()]), Keep::Nowhere),
+            (true, hash) => (model.long_words.get(&texts[text.clone()]), Keep::Long { hash, text: text.clone() }),
+            (false, _) => (Some(model.words.get(key)).filter(|word| *word != NO_WORD), Keep::Short(key)),
         };
         match word {
             Some(word) => self.add(before, Source::Word(word), keep),
-            None => self.merge(model, &text[bytes], before, keep),
+            None if is_long => self.merge(model, &texts[text.clone()], before, keep),
+            None => self.merge_short(model, key, before, keep),
         }
+        *seen = (self.entries.len() - 1) as u32;
+    }
+
+    /// Lets a short piece be merged.
+    #[inline]
+    fn merge_short(&mut self, model: &Model, key: Key, before: usize, keep: Keep) {
+        let (bytes, len) = (key.bytes(), key.len());
+        if key.is_ascii() && model.symbols.append_ascii(bytes, len, self.merger.symbols()) {
+            let merged = self.merger.add();
+            return self.add(before, Source::Merged(merged), keep);
+        }
+        let piece = str::from_utf8(&bytes[..len]).expect("text is cut between characters");
+        self.merge(model, piece, before, keep);
     }
 
     /// Lets a piece be merged.
@@ -243,39 +337,62 @@ impl Batch {
         self.entries.push(Entry { before, source, keep, first, tokens: [0; 2] });
     }
 
-    /// Writes the known tokens from this one on, and those of all other pieces between them, and returns how many there are.
+    /// Writes all of these tokens, the first of which is this one, with those of all entries between them. Returns how many
+    /// there are.
     #[inline]
-    fn write(&mut self, mut done: usize, out: &mut [TokenId]) -> usize {
-        let mut len = 0;
-        for entry in &mut self.entries {
-            len = self.known.copy(done..entry.before, out, len);
-            done = entry.before;
-            entry.tokens[0] = len;
-            let tokens = match &entry.source {
-                Source::Nothing => &[],
-                Source::Word(id) => std::slice::from_ref(id),
-                Source::Kept(piece) => self.kept.tokens(*piece),
-                Source::Merged(piece) => self.merger.tokens(*piece),
-            };
-            out[len..len + tokens.len()].copy_from_slice(tokens);
-            len += tokens.len();
-            entry.tokens[1] = len;
+    fn write(&mut self, ids: &[TokenId], first: usize, count: usize, out: &mut [TokenId]) -> usize {
+        let (mut len, mut done) = (0, 0);
+        for at in 0..self.entries.len() {
+            let Entry { before, ref source, .. } = self.entries[at];
+            let before = before - first;
+            len = copy(ids, done..before, out, len);
+            done = before;
+            let start = len;
+            match source {
+                Source::Nothing => {}
+                Source::Word(id) => {
+                    out[len] = *id;
+                    len += 1;
+                }
+                Source::Merged(piece) => len = copy(self.merger.all(), self.merger.piece(*piece), out, len),
+                Source::Kept(piece) => {
+                    let tokens = self.kept.tokens(*piece);
+                    len += tokens.len();
+                    out[start..len].copy_from_slice(tokens);
+                }
+                Source::Entry(last) => {
+                    let tokens = self.tokens_up_to(*last);
+                    len += tokens.len();
+                    out.copy_within(tokens, start);
+                }
+            }
+            self.entries[at].tokens = [start, len];
         }
-        self.known.copy(done..self.known.tokens().len(), out, len)
+        copy(ids, done..count, out, len)
+    }
+
+    /// Where the tokens are in the output that this entry was the last of.
+    #[inline]
+    fn tokens_up_to(&self, last: usize) -> Range<usize> {
+        let Entry { first, tokens, .. } = &self.entries[last];
+        self.entries[*first].tokens[0]..tokens[1]
     }
 
     /// Keeps what was found for the first time.
     #[inline]
-    fn keep(&mut self, text: &str, tokens: &[TokenId]) {
-        for entry in &self.entries {
-            let tokens = || &tokens[self.entries[entry.first].tokens[0]..entry.tokens[1]];
-            // It may have come twice.
-            match entry.keep {
-                Keep::Short(key) if self.kept.find(key).is_none() => self.kept.put(key, tokens()),
-                Keep::Long { hash, start, end } if self.kept.find_long(&text[start..end], hash).is_none() => {
-                    self.kept.put_long(&text[start..end], hash, tokens());
+    fn keep(&mut self, texts: &str, out: &[TokenId]) {
+        for at in 0..self.entries.len() {
+            let tokens = self.tokens_up_to(at);
+            match &self.entries[at].keep {
+                Keep::Nowhere => {}
+                Keep::Short(key) => self.kept.put(*key, out, tokens),
+                Keep::Long { hash, text } => {
+                    let text = &texts[text.clone()];
+                    // It may have come twice.
+                    if self.kept.find_long(text, *hash).is_none() {
+                        self.kept.put_long(text, *hash, out, tokens);
+                    }
                 }
-                _ => {}
             }
         }
     }

@@ -1,12 +1,12 @@
 //! From a text to tokens: lines that came before, words that came before, and merges for the rest.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::batch::Batch;
+use crate::tokenizer::bpe::batch::{Batch, Incomplete};
 use crate::tokenizer::bpe::known::AT_ONCE;
 use crate::tokenizer::bpe::model::{Cutting, Model};
 use crate::tokenizer::bpe::split::{Cuts, Scanner, Seams, SplitBuffers};
 use crate::tokenizer::bpe::symbols::META_SPACE;
-use crate::tokenizer::lines::Lines;
+use crate::tokenizer::lines::{Lines, Part};
 
 /// What makes encoding again cheap. One per thread, for one encoder.
 #[derive(Default)]
@@ -17,12 +17,45 @@ pub(crate) struct Buffers {
     batch: Batch,
     prefixed: String,
     ends: Vec<u32>,
+    /// Of runs of which tokens are missing.
+    run_ends: Vec<Incomplete>,
+}
+
+impl Buffers {
+    /// Begins with other runs.
+    pub(crate) fn begin(&mut self) {
+        self.batch.forget_missed();
+        self.run_ends.clear();
+    }
+
+    /// Ends a run after these tokens.
+    pub(crate) fn end_run(&mut self, ids: &[TokenId]) {
+        self.run_ends.push(Incomplete { tokens: ids.len(), missed: self.batch.missed() });
+    }
+
+    /// How many tokens there are up to the end of each run, once all are filled in.
+    pub(crate) fn run_ends(&self) -> impl Iterator<Item = usize> {
+        self.run_ends.iter().map(|end| end.tokens)
+    }
 }
 
 impl Model {
     /// Appends the tokens of a text, before which a meta space comes if it `has_prefix`.
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
-        let Buffers { lines, scanner, splits: split, batch, prefixed, ends } = buffers;
+        buffers.begin();
+        self.encode_known(text, has_prefix, buffers, ids);
+        self.fill_in(buffers, ids);
+    }
+
+    /// Fills in the tokens that are missing.
+    pub(crate) fn fill_in(&self, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+        let Buffers { batch, run_ends, .. } = buffers;
+        batch.fill_in(self, 0, ids, run_ends);
+    }
+
+    /// Appends the tokens of a text, without those of words that are new: these are missing until they are filled in.
+    pub(crate) fn encode_known(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+        let Buffers { lines, scanner, splits: split, batch, prefixed, ends, .. } = buffers;
         match &self.cutting {
             Cutting::Words(Cuts::Pattern(pattern), _) => {
                 lines.encode(
@@ -30,8 +63,12 @@ impl Model {
                     has_prefix,
                     |next| pattern.parts_lines(next),
                     ids,
-                    |line, _, ids| {
-                        scanner.cut(*pattern, line, |part, ends| batch.encode(self, part, ends, ids));
+                    |Part { text, is_kept, .. }, ids| {
+                        let from = batch.missed();
+                        scanner.cut(*pattern, text, |part, ends| batch.encode(self, part, ends, from, ids));
+                        if is_kept {
+                            batch.fill_in(self, from, ids, &mut []);
+                        }
                     },
                 );
             }
@@ -44,12 +81,16 @@ impl Model {
                     has_prefix,
                     |next| seams.parts_lines(next),
                     ids,
-                    |line, has_prefix, ids| {
+                    |Part { text, has_prefix, is_kept }, ids| {
+                        let from = batch.missed();
                         let start = match has_prefix {
-                            true => self.encode_prefixed(seams, line, prefixed, batch, ids),
+                            true => self.encode_prefixed(seams, text, prefixed, batch, ids),
                             false => 0,
                         };
-                        self.encode_pieces(line, start, seams.ends(line, start), ends, batch, ids);
+                        self.encode_pieces(text, start, seams.ends(text, start), ends, batch, ids);
+                        if is_kept {
+                            batch.fill_in(self, from, ids, &mut []);
+                        }
                     },
                 );
             }
@@ -69,7 +110,8 @@ impl Model {
         prefixed.clear();
         prefixed.push(META_SPACE);
         prefixed.push_str(&text[..end]);
-        batch.encode(self, prefixed, &[prefixed.len() as u32], ids);
+        let from = batch.missed();
+        batch.encode(self, prefixed, &[prefixed.len() as u32], from, ids);
         end
     }
 
@@ -83,11 +125,12 @@ impl Model {
         batch: &mut Batch,
         ids: &mut Vec<TokenId>,
     ) {
+        let from = batch.missed();
         loop {
             ends.clear();
             ends.extend(all.by_ref().take(AT_ONCE).map(|end| (end - start) as u32));
             let Some(&last) = ends.last() else { return };
-            batch.encode(self, &text[start..], ends, ids);
+            batch.encode(self, &text[start..], ends, from, ids);
             start += last as usize;
         }
     }

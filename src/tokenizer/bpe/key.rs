@@ -65,6 +65,26 @@ impl Key {
         [self.low, self.high]
     }
 
+    /// The bytes of a short text, and zeros.
+    #[inline]
+    pub(crate) fn bytes(self) -> [u8; 16] {
+        let number = u128::from(self.high & OWN[1][LONGEST]) << 64 | u128::from(self.low);
+        number.to_le_bytes()
+    }
+
+    /// How many bytes a short text has.
+    #[inline]
+    pub(crate) fn len(self) -> usize {
+        (self.high >> 56) as usize
+    }
+
+    /// Whether a short text is ASCII.
+    #[inline]
+    pub(crate) fn is_ascii(self) -> bool {
+        const ABOVE: u64 = 0x8080_8080_8080_8080;
+        (self.low | self.high & OWN[1][LONGEST]) & ABOVE == 0
+    }
+
     #[inline]
     pub(crate) fn hash(self) -> u64 {
         places::hash(self.low, self.high)
@@ -132,5 +152,9 @@ mod tests {
         assert!(Key::new(b" hello", 0, 6) == keys[3]);
         assert!(Key::new(b"", 0, 0) == Key::EMPTY);
         assert!(keys.iter().all(|key| Key::of_parts(key.parts()) == *key));
+        for (short, is_ascii) in [("", true), (" hello, and wha", true), ("é", false), ("fourteen byté", false)] {
+            let key = Key::new(short.as_bytes(), 0, short.len() as u32);
+            assert_eq!((&key.bytes()[..key.len()], key.is_ascii()), (short.as_bytes(), is_ascii));
+        }
     }
 }

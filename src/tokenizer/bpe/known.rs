@@ -31,7 +31,7 @@ pub(crate) struct Known {
     /// A bit for each piece that is not known, the first one's the lowest.
     missed: [u64; AT_ONCE / ASKED],
     /// The tokens of the pieces that are known, one after the other.
-    tokens: Box<[TokenId; ROOM + COPIED]>,
+    tokens: Box<[TokenId; ROOM + FEW + 1]>,
     /// How many they are.
     count: usize,
 }
@@ -50,7 +50,7 @@ impl Default for Known {
         Self {
             pieces: Box::new([Piece { key: Key::EMPTY, hash: NOT_KEPT, before: 0 }; AT_ONCE]),
             missed: [0; AT_ONCE / ASKED],
-            tokens: Box::new([0; ROOM + COPIED]),
+            tokens: Box::new([0; ROOM + FEW + 1]),
             count: 0,
         }
     }
@@ -99,17 +99,17 @@ impl Known {
     pub(crate) fn tokens(&self) -> &[TokenId] {
         &self.tokens[..self.count]
     }
+}
 
-    /// Copies some of these tokens after the first `len` of `to`, and returns how many there are then. There is room
-    /// for [`COPIED`] more.
-    #[inline]
-    pub(crate) fn copy(&self, tokens: Range<usize>, to: &mut [TokenId], len: usize) -> usize {
-        for (at, from) in tokens.clone().step_by(COPIED).enumerate() {
-            let len = len + at * COPIED;
-            to[len..len + COPIED].copy_from_slice(&self.tokens[from..from + COPIED]);
-        }
-        len + tokens.len()
+/// Copies some of these tokens after the first `len` of `to`, and returns how many there are then. There is room for [`COPIED`]
+/// more in both.
+#[inline]
+pub(crate) fn copy(from: &[TokenId], tokens: Range<usize>, to: &mut [TokenId], len: usize) -> usize {
+    for (at, start) in tokens.clone().step_by(COPIED).enumerate() {
+        let len = len + at * COPIED;
+        to[len..len + COPIED].copy_from_slice(&from[start..start + COPIED]);
     }
+    len + tokens.len()
 }
 
 /// Makes the keys of pieces, and asks for the memory where they are kept. Returns where the last one ends.
@@ -129,7 +129,12 @@ fn ask(table: Table<'_>, text: &[u8], mut start: u32, ends: &[u32], pieces: &mut
 /// Writes the tokens of pieces after the first `len` tokens. Returns how many there are then, and a bit for each piece
 /// that is not known, the first one's the lowest.
 #[inline(never)]
-fn find(table: Table<'_>, pieces: &mut [Piece], tokens: &mut [TokenId; ROOM + COPIED], mut len: usize) -> (usize, u64) {
+fn find(
+    table: Table<'_>,
+    pieces: &mut [Piece],
+    tokens: &mut [TokenId; ROOM + FEW + 1],
+    mut len: usize,
+) -> (usize, u64) {
     let unused = ASKED - pieces.len();
     let mut missed: u64 = 0;
     for piece in pieces {

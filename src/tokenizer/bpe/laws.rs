@@ -113,6 +113,32 @@ fn a_part_of_a_piece_is_not_the_piece_that_is_an_entry() {
 }
 
 proptest! {
+    /// Of many runs, new words come more than once, and are merged at different times.
+    #[test]
+    fn runs_that_are_encoded_together(
+        drawn in prop::collection::vec((0..60_usize, 0..60_usize), 1..60),
+        texts in prop::collection::vec("[ab é中]{0,12}|([ab]{1,20} ){0,99}|([ab]{1,9} \n){9}b{60}\n", 0..9),
+        ignore_merges: bool,
+    ) {
+        let mut vocabulary = all_bytes();
+        let merges = merged(&mut vocabulary, "ab é中".bytes().map(TokenId::from).collect(), &drawn, &[]);
+        let encoder = of_bytes(vocabulary, merges, ignore_merges);
+        let (mut buffers, mut alone) = (Buffers::default(), Buffers::default());
+        for texts in [&texts[..], &texts, &texts.concat().split('b').map(str::to_owned).collect::<Vec<_>>()] {
+            let (mut ids, mut expected, mut ends) = (vec![7], vec![7], Vec::new());
+            buffers.begin();
+            for text in texts {
+                encoder.encode_known(text, false, &mut buffers, &mut ids);
+                buffers.end_run(&ids);
+                encoder.encode(text, false, &mut alone, &mut expected);
+                ends.push(expected.len());
+            }
+            encoder.fill_in(&mut buffers, &mut ids);
+            prop_assert_eq!(ids, expected);
+            prop_assert_eq!(buffers.run_ends().collect::<Vec<_>>(), ends);
+        }
+    }
+
     #[test]
     fn words_of_bytes(
         drawn in prop::collection::vec((0..60_usize, 0..60_usize), 1..60),

@@ -143,12 +143,30 @@ impl Backend for Bpe {
         scratch: &mut Scratch,
         ids: &mut Vec<TokenId>,
     ) -> Result<()> {
-        let is_raw = matches!(self.normalizer, Normalizer::MarksSpaces { .. })
-            && reader.finder.is_empty(Form::Normalized)
-            && reader.normalized(run.before).is_none()
-            && reader.normalized(run.after).is_none();
         let buffers = scratch.get_or_insert_with(Buffers::default);
-        encode_run(&Pass { bpe: self, is_raw }, reader, run, &mut Out { buffers, ids })
+        buffers.begin();
+        self.encode_known(reader, run, buffers, ids)?;
+        self.model.fill_in(buffers, ids);
+        Ok(())
+    }
+
+    fn encode_runs(
+        &self,
+        reader: Reader<'_>,
+        runs: &mut dyn Iterator<Item = Run<'_>>,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+        ends: &mut Vec<usize>,
+    ) -> Result<()> {
+        let buffers = scratch.get_or_insert_with(Buffers::default);
+        buffers.begin();
+        for run in runs {
+            self.encode_known(reader, run, buffers, ids)?;
+            buffers.end_run(ids);
+        }
+        self.model.fill_in(buffers, ids);
+        ends.extend(buffers.run_ends());
+        Ok(())
     }
 
     fn normalize(&self, text: &str) -> Result<String> {
@@ -198,6 +216,23 @@ impl Backend for Bpe {
     }
 }
 
+impl Bpe {
+    /// Appends the ids of a run, without those of words that are new.
+    fn encode_known(
+        &self,
+        reader: Reader<'_>,
+        run: Run<'_>,
+        buffers: &mut Buffers,
+        ids: &mut Vec<TokenId>,
+    ) -> Result<()> {
+        let is_raw = matches!(self.normalizer, Normalizer::MarksSpaces { .. })
+            && reader.finder.is_empty(Form::Normalized)
+            && reader.normalized(run.before).is_none()
+            && reader.normalized(run.after).is_none();
+        encode_run(&Pass { bpe: self, is_raw }, reader, run, &mut Out { buffers, ids })
+    }
+}
+
 impl<'a> Steps for Pass<'a> {
     type Normalized<'t> = Cow<'t, str>;
     type Output = Out<'a>;
@@ -231,7 +266,7 @@ impl<'a> Steps for Pass<'a> {
                 Prefix::IfMissing => !is_marked(),
                 Prefix::IfMissingAtStart => is_first && !is_marked(),
             };
-        self.bpe.model.encode(text, has_prefix, out.buffers, out.ids);
+        self.bpe.model.encode_known(text, has_prefix, out.buffers, out.ids);
         Ok(())
     }
 

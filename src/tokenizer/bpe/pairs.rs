@@ -57,6 +57,12 @@ impl Pairs {
         }
     }
 
+    /// Whether an entry has these characters of ASCII side by side.
+    #[inline]
+    pub(crate) fn has_ascii(&self, left: u8, right: u8) -> bool {
+        self.ascii[usize::from(left & 0x7F)][usize::from(right >> 6 & 1)] >> (right & 63) & 1 != 0
+    }
+
     /// What [`Self::read`] reads.
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
         blocks.u64s(self.ascii.as_flattened());

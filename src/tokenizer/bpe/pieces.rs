@@ -1,5 +1,7 @@
 //! A cache of pieces with their tokens: most pieces came before.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use prefetch_index::prefetch_index;
 
@@ -142,56 +144,74 @@ impl PieceCache {
         if count > FEW { &self.many[ids[0] as usize..][..count] } else { &ids[..count] }
     }
 
-    /// Keeps the tokens of a short piece that is not known, if there is room.
-    pub(crate) fn put(&mut self, key: Key, tokens: &[TokenId]) {
-        self.put_as(if tokens.len() > FEW { of_many(key) } else { key }, tokens);
+    /// Keeps some of these tokens as those of a short piece, if there is room and it is not known.
+    #[inline]
+    pub(crate) fn put(&mut self, key: Key, of: &[TokenId], tokens: Range<usize>) {
+        self.put_as(if tokens.len() > FEW { of_many(key) } else { key }, of, tokens);
     }
 
-    /// Keeps the tokens of a long piece that is not known, if there is room.
-    pub(crate) fn put_long(&mut self, piece: &str, hash: u64, tokens: &[TokenId]) {
+    /// Keeps some of these tokens as those of a long piece that is not known, if there is room.
+    pub(crate) fn put_long(&mut self, piece: &str, hash: u64, of: &[TokenId], tokens: Range<usize>) {
         if piece.len() <= LONGEST && self.count < MOST && self.texts.len() + piece.len() <= MOST_BYTES {
             let key = long_key(hash, piece.len(), self.texts.len() as u32);
             self.texts.push_str(piece);
-            self.put_as(key, tokens);
+            self.put_as(key, of, tokens);
         }
     }
 
-    fn put_as(&mut self, key: Key, tokens: &[TokenId]) {
+    #[inline]
+    fn put_as(&mut self, key: Key, of: &[TokenId], tokens: Range<usize>) {
         if self.count == MOST {
             return;
         }
+        if self.count == self.places.len() {
+            self.grow();
+        }
+        let Some(Found { place, at }) = self.place_for(key) else { return };
         let mut ids = [0; FEW + 1];
-        ids[FEW] = tokens.len() as u32;
-        match ids.get_mut(..tokens.len()).filter(|few| few.len() <= FEW) {
-            Some(few) => few.copy_from_slice(tokens),
-            None => {
+        match of[tokens.start..].first_chunk::<FEW>() {
+            _ if tokens.len() > FEW => {
                 ids[0] = self.many.len() as u32;
-                self.many.extend_from_slice(tokens);
+                self.many.extend_from_slice(&of[tokens.clone()]);
             }
+            // Always the same number, so that nothing depends on how many they are.
+            Some(few) => ids[..FEW].copy_from_slice(few),
+            None => ids[..tokens.len()].copy_from_slice(&of[tokens.clone()]),
         }
+        ids[FEW] = tokens.len() as u32;
+        self.places[place].0[at] = Kept { key, ids };
         self.count += 1;
-        if self.count > self.places.len() {
-            let size = (self.places.len() * GROWTH).min(MOST);
-            let smaller = std::mem::replace(&mut self.places, LargePages::zeroed(size));
-            let kept = smaller.iter().flat_map(|Pair(pair)| pair);
-            kept.filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.enter(*kept));
-        }
-        self.enter(Kept { key, ids });
     }
 
-    /// Takes the first place that is free, or else that of another piece.
-    fn enter(&mut self, kept: Kept) {
-        let own = self.place(hash_of(kept.key));
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.places.len() * GROWTH).min(MOST);
+        let smaller = std::mem::replace(&mut self.places, LargePages::zeroed(size));
+        let kept = smaller.iter().flat_map(|Pair(pair)| pair);
+        for kept in kept.filter(|kept| kept.key != Key::EMPTY) {
+            if let Some(Found { place, at }) = self.place_for(kept.key) {
+                self.places[place].0[at] = *kept;
+            }
+        }
+    }
+
+    /// The first place that is free, or else that of another piece. None if it is there.
+    #[inline]
+    fn place_for(&self, key: Key) -> Option<Found> {
+        let own = self.place(hash_of(key));
         let mut place = own;
         for _ in 0..FAR {
-            let Pair(pair) = &mut self.places[place];
-            if let Some(free) = pair.iter_mut().find(|kept| kept.key == Key::EMPTY) {
-                *free = kept;
-                return;
+            for (at, kept) in self.places[place].0.iter().enumerate() {
+                if kept.key == Key::EMPTY {
+                    return Some(Found { place, at });
+                }
+                if kept.key.is(key) {
+                    return None;
+                }
             }
             place = self.next(place);
         }
-        self.places[own].0[1] = kept;
+        Some(Found { place: own, at: 1 })
     }
 
     /// Makes room for pieces of this many bytes, if there can be as much: forgets all others.
@@ -274,7 +294,7 @@ mod tests {
         for (piece, count) in ["a", "a\0", "a\0\0", " hello", " hello, and wha"].into_iter().zip(1..) {
             assert_eq!(found(&cache, key(piece)), None);
             let tokens = vec![count; count as usize];
-            cache.put(key(piece), &tokens);
+            cache.put(key(piece), &tokens, 0..tokens.len());
             assert_eq!(found(&cache, key(piece)), Some(tokens));
         }
     }
@@ -289,7 +309,7 @@ mod tests {
         for number in 0..5_000 {
             let key = of_one_place(number);
             assert_eq!((key.quick_hash(), found(&cache, key)), (0, None));
-            cache.put(key, &[number as TokenId]);
+            cache.put(key, &[number as TokenId], 0..1);
             assert_eq!(found(&cache, key), Some(vec![number as TokenId]));
         }
         let kept: Vec<u64> = (0..5_000).filter(|number| cache.find(of_one_place(*number)).is_some()).collect();
@@ -304,13 +324,13 @@ mod tests {
         // With few hashes, most are alike.
         for (id, piece) in (0..).zip(&pieces) {
             assert_eq!(cache.find_long(piece, u64::from(id % 7)), None);
-            cache.put_long(piece, u64::from(id % 7), &[id; 5]);
+            cache.put_long(piece, u64::from(id % 7), &[id; 5], 0..5);
         }
         for (id, piece) in (0..).zip(&pieces) {
             let kept = cache.find_long(piece, u64::from(id % 7)).expect("it was kept");
             assert_eq!(cache.tokens(kept), [id; 5]);
         }
-        cache.put_long(&"x".repeat(LONGEST + 1), 1, &[1]);
+        cache.put_long(&"x".repeat(LONGEST + 1), 1, &[1], 0..1);
         assert_eq!(cache.find_long(&"x".repeat(LONGEST + 1), 1), None);
     }
 
@@ -322,7 +342,7 @@ mod tests {
                 let key = key(&id.to_string());
                 if found(&cache, key).is_none() {
                     cache.make_room(1);
-                    cache.put(key, &[id]);
+                    cache.put(key, &[id], 0..1);
                 }
                 assert_eq!(found(&cache, key), Some(vec![id]));
             }
@@ -333,7 +353,7 @@ mod tests {
     #[test]
     fn what_has_no_room_is_not_kept() {
         let mut cache = PieceCache::default();
-        (0..=MOST).for_each(|id| cache.put(key(&id.to_string()), &[0]));
+        (0..=MOST).for_each(|id| cache.put(key(&id.to_string()), &[0], 0..1));
         assert_eq!(found(&cache, key("0")), Some(vec![0]));
         assert_eq!(found(&cache, key(&MOST.to_string())), None);
     }

@@ -82,6 +82,23 @@ impl Symbols {
         symbols.extend(bytes.iter().map(|byte| ids[usize::from(*byte)]));
     }
 
+    /// Appends the symbols of a short ASCII text. False if not all characters are symbols.
+    #[inline]
+    pub(crate) fn append_ascii(&self, bytes: [u8; 16], len: usize, symbols: &mut Vec<TokenId>) -> bool {
+        // Always the same number, so that nothing depends on how many they are.
+        let all = match self {
+            Self::Bytes(ids) => bytes.map(|byte| ids[usize::from(byte)]),
+            Self::Characters(Characters { ids, .. }) => bytes.map(|byte| ids[usize::from(byte)]),
+        };
+        let are_symbols = all[..len].iter().all(|id| *id != NONE);
+        if are_symbols {
+            let end = symbols.len() + len;
+            symbols.extend_from_slice(&all);
+            symbols.truncate(end);
+        }
+        are_symbols
+    }
+
     /// Appends the symbols of a text.
     pub(crate) fn append(&self, text: &str, symbols: &mut Vec<TokenId>) {
         match self {

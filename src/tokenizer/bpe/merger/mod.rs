@@ -68,10 +68,21 @@ impl Merger {
         piece.end = piece.start;
     }
 
-    /// The tokens of a piece, once they are merged. No more may be added then.
+    /// The tokens of all pieces and some more, once they are merged. No piece may be added then.
     #[inline]
+    pub(crate) fn all(&self) -> &[TokenId] {
+        &self.symbols
+    }
+
+    /// Where the tokens of a piece are among them.
+    #[inline]
+    pub(crate) fn piece(&self, piece: usize) -> Range<usize> {
+        self.pieces[piece].clone()
+    }
+
+    /// The tokens of a piece.
     pub(crate) fn tokens(&self, piece: usize) -> &[TokenId] {
-        &self.symbols[self.pieces[piece].clone()]
+        &self.all()[self.piece(piece)]
     }
 
     /// Merges each piece: always the pair that comes first among the merges, and of equal ones the leftmost.

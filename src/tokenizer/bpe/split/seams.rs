@@ -43,46 +43,102 @@ impl Seams {
         Some(Self { pairs: Pairs::read(blocks)?, splits: blocks.u32s()? == [1] })
     }
 
-    /// Whether the text is cut at this byte, at which a character begins, and not the first one.
-    fn is_seam(&self, text: &str, at: usize) -> bool {
+    /// Whether text is cut between these characters.
+    #[inline]
+    fn is_seam(&self, before: char, after: char) -> bool {
         let as_space = |c| if c == META_SPACE { ' ' } else { c };
-        let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
-        let is_seam = |before, after| self.splits && after == ' ' || !self.pairs.may_have(before, after);
-        before.zip(after).is_some_and(|(before, after)| is_seam(as_space(before), as_space(after)))
+        let (before, after) = (as_space(before), as_space(after));
+        self.splits && after == ' ' || !self.pairs.may_have(before, after)
     }
 
     /// The ends of the pieces of a text from this byte on.
-    pub(crate) fn ends(&self, text: &str, start: usize) -> impl Iterator<Item = usize> {
-        let mut at = start;
-        std::iter::from_fn(move || {
-            let is_there = at < text.len();
-            is_there.then(|| {
-                at = self.end(text, at);
-                at
-            })
-        })
+    pub(crate) fn ends<'t>(&'t self, text: &'t str, start: usize) -> Ends<'t> {
+        Ends { seams: self, text, found: 0, block: start, next: start + 1 }
     }
 
-    /// Where the piece ends that begins at this byte, which is not the text's end.
-    #[inline]
-    fn end(&self, text: &str, start: usize) -> usize {
-        let bytes = text.as_bytes();
-        let (mut at, mut before) = (start + 1, bytes[start]);
-        while let Some(byte) = bytes.get(at) {
-            let is_seam = match (before | byte).is_ascii() {
-                true => !self.pairs.may_have(char::from(before), char::from(*byte)),
-                false => text.is_char_boundary(at) && self.is_seam(text, at),
-            };
-            if is_seam {
-                return at;
-            }
-            (at, before) = (at + 1, *byte);
+    /// A bit for each of the bytes from `block` to `end`, 64 at most, where the text is cut, the first one's the lowest. A byte
+    /// comes before them.
+    fn cuts(&self, text: &str, block: usize, end: usize) -> u64 {
+        let bytes = &text.as_bytes()[block - 1..end];
+        if bytes.is_ascii() {
+            // Without a branch: it would depend on the text.
+            let pairs = bytes.iter().zip(&bytes[1..]).enumerate();
+            return pairs
+                .fold(0, |cuts, (at, (before, byte))| cuts | u64::from(!self.pairs.has_ascii(*before, *byte)) << at);
         }
-        at
+        let first = (0..block).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let mut chars = text[first..].char_indices();
+        let mut before = chars.next().map_or(' ', |(_, first)| first);
+        let chars = chars.map(|(at, c)| (first + at, c)).take_while(|(at, _)| *at < end);
+        chars.fold(0, |cuts, (at, c)| {
+            cuts | u64::from(self.is_seam(std::mem::replace(&mut before, c), c)) << (at - block)
+        })
     }
 
     /// Whether a piece always ends between a line feed and this byte, whatever is around.
     pub(crate) fn parts_lines(&self, next: u8) -> bool {
         next.is_ascii_graphic() && !self.pairs.may_have('\n', char::from(next))
+    }
+}
+
+/// The ends of the pieces of a text. Many are found at once.
+pub(crate) struct Ends<'t> {
+    seams: &'t Seams,
+    text: &'t str,
+    /// A bit for each byte from `block` on where a piece ends.
+    found: u64,
+    block: usize,
+    /// The first byte that was not looked at.
+    next: usize,
+}
+
+impl Iterator for Ends<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let len = self.text.len();
+        while self.found == 0 {
+            if self.next >= len {
+                // The last piece ends with the text.
+                let is_left = self.block < len;
+                self.block = len;
+                return is_left.then_some(len);
+            }
+            let end = len.min(self.next + u64::BITS as usize);
+            self.found = self.seams.cuts(self.text, self.next, end);
+            (self.block, self.next) = (self.next, end);
+        }
+        let end = self.block + self.found.trailing_zeros() as usize;
+        self.found &= self.found - 1;
+        Some(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// However many are found at once.
+        #[test]
+        fn pieces_end_at_all_seams(
+            entries in prop::collection::vec("[ab ▁\n中é]{2,4}", 0..8),
+            stretches in prop::collection::vec(prop_oneof!["[ab \n]{0,150}", "[ab ▁\n中é]{0,50}"], 0..5),
+            splits: bool,
+        ) {
+            let mut vocabulary = Vocabulary::with_capacity(8, 64);
+            entries.iter().zip(0..).for_each(|(entry, id)| vocabulary.insert(entry, id));
+            let seams = Seams::new(&vocabulary, splits).expect("no tokens for bytes are merged");
+            let text = stretches.concat();
+            for (start, _) in text.char_indices().chain([(text.len(), ' ')]) {
+                let pairs = text[start..].chars().zip(text[start..].char_indices().skip(1));
+                let all = pairs.filter(|(before, (_, after))| seams.is_seam(*before, *after)).map(|(_, (at, _))| start + at);
+                let all: Vec<usize> = all.chain((start < text.len()).then_some(text.len())).collect();
+                prop_assert_eq!(seams.ends(&text, start).collect::<Vec<_>>(), all);
+            }
+        }
     }
 }
