@@ -103,11 +103,7 @@ impl Lane {
             return false;
         }
         let at = least as usize % ROOM;
-        let before = self.standing & !(u64::MAX << at);
-        let last = before.checked_ilog2().unwrap_or_default() as usize % ROOM;
-        let after = self.standing & (u64::MAX << 1 << at);
-        let gone = after.trailing_zeros() as usize % ROOM;
-        let next = (after & after.wrapping_sub(1)).trailing_zeros() as usize % ROOM;
+        let (last, gone, next) = self.beside(at);
         let token = merges.token((least >> PLACE_BITS) as u32);
         // Other lanes go on until these ranks are there.
         let [left, right] = [merges.ask(self.symbols[last], token), merges.ask(token, self.symbols[next])];
@@ -124,6 +120,28 @@ impl Lane {
         }
         (self.ranks[last], self.ranks[at], self.ranks[gone]) = (NOTHING, NOTHING, NOTHING);
         true
+    }
+
+    /// Asks for the memory of what the next merge needs, if it is the one that it would be without the latest token, as it mostly
+    /// is.
+    #[inline(always)]
+    pub(super) fn look_ahead(&self, merges: &Merges) {
+        let at = self.least as usize % ROOM;
+        let (last, _, next) = self.beside(at);
+        let token = merges.token((self.least >> PLACE_BITS) as u32);
+        merges.ask(self.symbols[last], token);
+        merges.ask(token, self.symbols[next]);
+    }
+
+    /// The places of the symbol before this one, of the one after it, and of that after both.
+    #[inline(always)]
+    fn beside(&self, at: usize) -> (usize, usize, usize) {
+        let before = self.standing & !(u64::MAX << at);
+        let last = before.checked_ilog2().unwrap_or_default() as usize % ROOM;
+        let after = self.standing & (u64::MAX << 1 << at);
+        let gone = after.trailing_zeros() as usize % ROOM;
+        let next = (after & after.wrapping_sub(1)).trailing_zeros() as usize % ROOM;
+        (last, gone, next)
     }
 
     /// The least rank, without those at the places that have a bit.

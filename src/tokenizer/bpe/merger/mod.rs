@@ -14,6 +14,10 @@ use crate::tokenizer::bpe::merges::{Merges, NEVER};
 /// The number of pieces that are merged in turn: while one waits for memory, the others go on.
 const LANES: usize = 8;
 
+/// With so few pieces, each would wait for memory after every merge, unless it looks ahead. With more, that takes longer than
+/// it saves.
+const FEW: usize = 4;
+
 /// Merges pieces.
 #[derive(Default)]
 pub(crate) struct Merger {
@@ -121,6 +125,9 @@ impl Merger {
             while turn < taken {
                 let lane = &mut *lanes[turn];
                 if lane.go_on(merges) {
+                    if taken <= FEW {
+                        lane.look_ahead(merges);
+                    }
                     turn += 1;
                     continue;
                 }
