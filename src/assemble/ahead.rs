@@ -9,10 +9,9 @@ use crate::assemble::{Assembler, split_runs};
 use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::Segment;
-use crate::tokenizer::{LONG_RUN, Neighbour, Run, RunCache, RunPlace, Scratch, TokenId, Tokenizer};
+use crate::tokenizer::{LONG_RUN, Neighbour, Run, RunCache, Scratch, TokenId, Tokenizer};
 
-/// The most bytes of text that are encoded ahead: of more, the new words of one run are many by themselves, and all of it
-/// is copied.
+/// The most bytes of text that are encoded ahead, because all of it is copied.
 const MOST: usize = 1 << 20;
 
 /// Runs with their ids, in order.
@@ -22,8 +21,8 @@ pub(super) struct Ahead {
     /// How many of them were taken.
     taken: usize,
     text: String,
-    /// The ids of runs that were found again, and of new ones.
-    found: Vec<TokenId>,
+    /// The ids of runs that are kept, and of new ones.
+    kept: Vec<TokenId>,
     new: Vec<TokenId>,
     /// Where those of each new run end.
     new_ends: Vec<usize>,
@@ -39,17 +38,18 @@ struct Known {
 /// Where the ids of a run are.
 enum Ids {
     Found(Range<usize>),
-    /// With this number among the new ones, and where it may be kept.
-    New(usize, Option<RunPlace>),
+    /// Kept from now on.
+    Kept(Range<usize>),
+    /// With this number among the new ones.
+    New(usize),
 }
 
 /// A run that was encoded ahead.
 pub(super) struct EncodedRun<'a> {
     pub(super) text: &'a str,
     pub(super) ids: &'a [TokenId],
+    /// Whether it was found again.
     pub(super) is_found: bool,
-    /// Where it may be kept.
-    pub(super) place: Option<RunPlace>,
 }
 
 impl Ahead {
@@ -58,7 +58,7 @@ impl Ahead {
         self.taken = 0;
         self.runs.clear();
         self.text.clear();
-        self.found.clear();
+        self.kept.clear();
         self.new.clear();
         self.new_ends.clear();
     }
@@ -78,7 +78,7 @@ impl Ahead {
         if !are_several || lengths.sum::<usize>() > MOST {
             return Ok(());
         }
-        let Ahead { runs, text: all, found, new, new_ends, .. } = self;
+        let Ahead { runs, text: all, kept, new, new_ends, .. } = self;
         let mut count = 0;
         for (pieces, [before, after]) in split_runs::runs(before, segments) {
             if !is_nothing(pieces, &assembler.tokenizer) {
@@ -86,15 +86,23 @@ impl Ahead {
                 texts(pieces).for_each(|(text, _)| all.push_str(text));
                 let text = start..all.len();
                 let run = Run { text: &all[text.clone()], before, after };
-                let ids = match cacheable(&assembler.tokenizer, run).map(|key| cache.get(key, run.opens_prompt())) {
-                    Some(Ok(ids)) => {
-                        let start = found.len();
-                        found.extend_from_slice(ids);
-                        Ids::Found(start..found.len())
+                let start = kept.len();
+                let key = cacheable(&assembler.tokenizer, run);
+                let found =
+                    key.map(|key| (key, cache.get(key, run.opens_prompt()).map(|ids| kept.extend_from_slice(ids))));
+                let ids = match found {
+                    Some((_, Ok(()))) => Ids::Found(start..kept.len()),
+                    // It may come a third time in this prompt.
+                    Some((key, Err(Some(place)))) if cache.comes_again(place, key) => {
+                        assembler.tokenizer.encode_run(assembler.finder(), run, buffers, kept)?;
+                        if assembler.is_clean(&kept[start..]) {
+                            cache.keep(place, key, run.opens_prompt(), &kept[start..]);
+                        }
+                        Ids::Kept(start..kept.len())
                     }
-                    missed => {
+                    _ => {
                         count += 1;
-                        Ids::New(count - 1, missed.and_then(|missed| missed.err().flatten()))
+                        Ids::New(count - 1)
                     }
                 };
                 runs.push(Known { before, after, text, ids });
@@ -110,13 +118,15 @@ impl Ahead {
         let Known { text, ids, .. } = self.runs.get(self.taken)?;
         self.taken += 1;
         let text = &self.text[text.clone()];
-        Some(match ids {
-            Ids::Found(ids) => EncodedRun { text, ids: &self.found[ids.clone()], is_found: true, place: None },
-            Ids::New(number, place) => {
+        let ids = match ids {
+            Ids::Found(ids) => return Some(EncodedRun { text, ids: &self.kept[ids.clone()], is_found: true }),
+            Ids::Kept(ids) => &self.kept[ids.clone()],
+            Ids::New(number) => {
                 let start = number.checked_sub(1).map_or(0, |before| self.new_ends[before]);
-                EncodedRun { text, ids: &self.new[start..self.new_ends[*number]], is_found: false, place: *place }
+                &self.new[start..self.new_ends[*number]]
             }
-        })
+        };
+        Some(EncodedRun { text, ids, is_found: false })
     }
 }
 

@@ -93,6 +93,12 @@ impl Assembler {
         self.template_cut != TemplateCut::Cut && self.unreserved.is_some()
     }
 
+    /// Whether a run with these ids may be kept. One that produces reserved tokens is not: next time the same text may have
+    /// another origin.
+    pub(super) fn is_clean(&self, ids: &[TokenId]) -> bool {
+        self.unreserved.is_none() || !self.reserved_entries.any(ids)
+    }
+
     /// Finds the added tokens that text may produce.
     pub(super) fn finder(&self) -> &AddedTokenMatcher {
         self.unreserved.as_ref().unwrap_or(self.tokenizer.finder())

@@ -13,7 +13,7 @@ use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::Segment;
 use crate::tokenizer::RunCache;
-use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, RunPlace, Scratch, TokenId};
+use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId};
 
 /// Once this many prompts one after the other were too long, the next one probably is, too.
 const MANY: u32 = 4;
@@ -285,7 +285,7 @@ impl<'p> Assembly<'p> {
                 self.ids.extend_from_slice(ahead.ids);
                 match ahead.is_found {
                     true => Encoded::Found,
-                    false => self.keep(run, ahead.place, first, cache),
+                    false => self.encoded(first),
                 }
             }
             (None, None) => self.encode(run, buffers, cache)?,
@@ -341,28 +341,25 @@ impl<'p> Assembly<'p> {
     fn encode(&mut self, run: Run<'_>, buffers: &mut Scratch, cache: &mut RunCache) -> Result<Encoded> {
         let assembler = self.assembler;
         let first = self.ids.len();
-        let place = match cacheable(&assembler.tokenizer, run).map(|key| cache.get(key, run.opens_prompt())) {
-            Some(Ok(ids)) => {
+        let place = match cacheable(&assembler.tokenizer, run).map(|key| (key, cache.get(key, run.opens_prompt()))) {
+            Some((_, Ok(ids))) => {
                 self.ids.extend_from_slice(ids);
                 return Ok(Encoded::Found);
             }
-            missed => missed.and_then(|missed| missed.err().flatten()),
+            Some((key, Err(Some(place)))) => Some((key, place)),
+            _ => None,
         };
         assembler.tokenizer.encode_run(assembler.finder(), run, buffers, &mut self.ids)?;
-        Ok(self.keep(run, place, first, cache))
-    }
-
-    /// Keeps the ids of a new run, of which this is the first.
-    fn keep(&self, run: Run<'_>, place: Option<RunPlace>, first: usize, cache: &mut RunCache) -> Encoded {
-        let assembler = self.assembler;
-        // A run that produces reserved tokens is not cached: next time the same text may have another origin.
-        if assembler.unreserved.is_some() && assembler.reserved_entries.any(&self.ids[first..]) {
-            return Encoded::WithReserved;
-        }
-        if let Some((key, place)) = cacheable(&assembler.tokenizer, run).zip(place) {
+        let encoded = self.encoded(first);
+        if let Some((key, place)) = place.filter(|_| encoded == Encoded::New) {
             cache.put(place, key, run.opens_prompt(), &self.ids[first..]);
         }
-        Encoded::New
+        Ok(encoded)
+    }
+
+    /// How a run was encoded that was not found again, of which this is the first token.
+    fn encoded(&self, first: usize) -> Encoded {
+        if self.assembler.is_clean(&self.ids[first..]) { Encoded::New } else { Encoded::WithReserved }
     }
 }
 

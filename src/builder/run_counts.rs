@@ -27,3 +27,21 @@ impl RunCounts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Conversation, PromptBuilder};
+
+    #[test]
+    fn what_one_prompt_repeats_is_found_from_the_third_time_on() {
+        let builder = PromptBuilder::load("demo").expect("it is built in");
+        let context = "The same context comes with each question of a dialogue, and is long.";
+        let messages = (0..6)
+            .flat_map(|_| [("user", context), ("assistant", "An answer that is the same each time, and also long.")]);
+        let conversation: Conversation = messages.chain([("user", "And now?")]).collect();
+        let mut session = builder.session();
+        let prompt = session.build(&conversation).expect("it builds");
+        assert!(session.runs().bytes_found_again >= 4 * 2 * 50, "{:?}", session.runs());
+        assert_eq!(prompt, builder.session().build(&conversation).expect("it builds"));
+    }
+}

@@ -86,7 +86,7 @@ pub(crate) use load::{is_model, tokenizer_file};
 pub(crate) use named_tokens::NamedTokens;
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
-pub(crate) use run_cache::{Counts, LONG as LONG_RUN, Place as RunPlace, RunCache};
+pub(crate) use run_cache::{Counts, LONG as LONG_RUN, RunCache};
 pub(crate) use spelled::Spelled;
 pub use token_id::TokenId;
 

@@ -16,6 +16,9 @@ use crate::tokenizer::bpe::words::NO_WORD;
 pub(crate) struct Batch {
     known: Known,
     missed: Vec<Missed>,
+    /// The first of those that were missed of the run, and of the part of it that is encoded.
+    run: usize,
+    part: usize,
     /// The texts of long pieces that were missed.
     texts: String,
     entries: Vec<Entry>,
@@ -86,15 +89,31 @@ enum Keep {
     Long { hash: u64, text: Range<usize> },
 }
 
-/// The number of pieces of one run that are missed before they are merged: enough that many are merged in turn.
-const MOST_MISSED: usize = 64;
+/// With more pieces than this, all are merged: they are enough, and what comes again is to be found.
+pub(super) const MOST_MISSED: usize = 64;
 /// The number of places where a piece is looked for that was missed before.
 const SEEN: usize = 256;
 
 impl Batch {
-    /// Appends the tokens of the pieces of a text, which end there, without those that are missing. Those that were missed
-    /// from this number on may be filled in.
-    pub(super) fn encode(&mut self, model: &Model, text: &str, ends: &[u32], from: usize, ids: &mut Vec<TokenId>) {
+    /// Begins with another run.
+    pub(super) fn begin_run(&mut self) {
+        (self.run, self.part) = (self.missed.len(), self.missed.len());
+    }
+
+    /// Begins with a part of the run. If its tokens are kept, none before them may move.
+    pub(super) fn begin_part(&mut self, is_kept: bool) {
+        self.part = if is_kept { self.missed.len() } else { self.run };
+    }
+
+    /// Ends it. If its tokens are kept, none of them is missing then.
+    pub(super) fn end_part(&mut self, model: &Model, is_kept: bool, ids: &mut Vec<TokenId>) {
+        if is_kept {
+            self.fill_in(model, self.part, ids, &mut []);
+        }
+    }
+
+    /// Appends the tokens of the pieces of a text, which end there, without those that are missing.
+    pub(super) fn encode(&mut self, model: &Model, text: &str, ends: &[u32], ids: &mut Vec<TokenId>) {
         let mut start = 0;
         for ends in ends.chunks(AT_ONCE) {
             self.known.look_up(self.kept.table(), text.as_bytes(), start, ends);
@@ -102,8 +121,8 @@ impl Batch {
                 true => ids.extend_from_slice(self.known.tokens()),
                 false => self.encode_missed(model, text, start, ends, ids),
             }
-            if self.missed.len() - from > MOST_MISSED {
-                self.fill_in(model, from, ids, &mut []);
+            if self.missed.len() - self.part > MOST_MISSED {
+                self.fill_in(model, self.part, ids, &mut []);
             }
             start = ends.last().copied().unwrap_or_default();
         }
@@ -211,9 +230,14 @@ impl Batch {
         let Missed { before, key, hash, ref text, .. } = *piece;
         let is_long = key == Key::LONG;
         let seen = &mut seen[(hash >> (u64::BITS - SEEN.ilog2())) as usize];
-        if let Some(Entry { keep: Keep::Short(other), .. }) = self.entries.get(*seen as usize)
-            && *other == key
-        {
+        let is_same = self.entries.get(*seen as usize).is_some_and(|entry| match &entry.keep {
+            Keep::Nowhere => false,
+            Keep::Short(other) => *other == key,
+            Keep::Long { hash: other, text: of } => {
+                (is_long, *other) == (true, hash) && texts[of.clone()] == texts[text.clone()]
+            }
+        });
+        if is_same {
             return self.add(before, Source::Entry(*seen as usize), Keep::Nowhere);
         }
         let (word, keep) = match (is_long, hash) {

@@ -1,7 +1,7 @@
 //! From a text to tokens: lines that came before, words that came before, and merges for the rest.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::batch::{Batch, Incomplete};
+use crate::tokenizer::bpe::batch::{Batch, Incomplete, MOST_MISSED};
 use crate::tokenizer::bpe::known::AT_ONCE;
 use crate::tokenizer::bpe::model::{Cutting, Model};
 use crate::tokenizer::bpe::split::{Cuts, Scanner, Seams, SplitBuffers};
@@ -17,8 +17,10 @@ pub(crate) struct Buffers {
     batch: Batch,
     prefixed: String,
     ends: Vec<u32>,
-    /// Of runs of which tokens are missing.
+    /// Where runs end.
     run_ends: Vec<Incomplete>,
+    /// How many of them no token is missing of, up to there.
+    complete: usize,
 }
 
 impl Buffers {
@@ -26,11 +28,13 @@ impl Buffers {
     pub(crate) fn begin(&mut self) {
         self.batch.forget_missed();
         self.run_ends.clear();
+        self.complete = 0;
     }
 
-    /// Ends a run after these tokens.
-    pub(crate) fn end_run(&mut self, ids: &[TokenId]) {
-        self.run_ends.push(Incomplete { tokens: ids.len(), missed: self.batch.missed() });
+    /// How many pieces miss their tokens.
+    #[cfg(test)]
+    pub(crate) fn missed(&self) -> usize {
+        self.batch.missed()
     }
 
     /// How many tokens there are up to the end of each run, once all are filled in.
@@ -47,15 +51,26 @@ impl Model {
         self.fill_in(buffers, ids);
     }
 
+    /// Ends a run after these tokens.
+    pub(crate) fn end_run(&self, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+        let missed = buffers.batch.missed();
+        buffers.run_ends.push(Incomplete { tokens: ids.len(), missed });
+        if missed > MOST_MISSED {
+            self.fill_in(buffers, ids);
+        }
+    }
+
     /// Fills in the tokens that are missing.
     pub(crate) fn fill_in(&self, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
-        let Buffers { batch, run_ends, .. } = buffers;
-        batch.fill_in(self, 0, ids, run_ends);
+        let Buffers { batch, run_ends, complete, .. } = buffers;
+        batch.fill_in(self, 0, ids, &mut run_ends[*complete..]);
+        *complete = run_ends.len();
     }
 
     /// Appends the tokens of a text, without those of words that are new: these are missing until they are filled in.
     pub(crate) fn encode_known(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
         let Buffers { lines, scanner, splits: split, batch, prefixed, ends, .. } = buffers;
+        batch.begin_run();
         match &self.cutting {
             Cutting::Words(Cuts::Pattern(pattern), _) => {
                 lines.encode(
@@ -64,11 +79,9 @@ impl Model {
                     |next| pattern.parts_lines(next),
                     ids,
                     |Part { text, is_kept, .. }, ids| {
-                        let from = batch.missed();
-                        scanner.cut(*pattern, text, |part, ends| batch.encode(self, part, ends, from, ids));
-                        if is_kept {
-                            batch.fill_in(self, from, ids, &mut []);
-                        }
+                        batch.begin_part(is_kept);
+                        scanner.cut(*pattern, text, |part, ends| batch.encode(self, part, ends, ids));
+                        batch.end_part(self, is_kept, ids);
                     },
                 );
             }
@@ -82,15 +95,13 @@ impl Model {
                     |next| seams.parts_lines(next),
                     ids,
                     |Part { text, has_prefix, is_kept }, ids| {
-                        let from = batch.missed();
+                        batch.begin_part(is_kept);
                         let start = match has_prefix {
                             true => self.encode_prefixed(seams, text, prefixed, batch, ids),
                             false => 0,
                         };
                         self.encode_pieces(text, start, seams.ends(text, start), ends, batch, ids);
-                        if is_kept {
-                            batch.fill_in(self, from, ids, &mut []);
-                        }
+                        batch.end_part(self, is_kept, ids);
                     },
                 );
             }
@@ -110,8 +121,7 @@ impl Model {
         prefixed.clear();
         prefixed.push(META_SPACE);
         prefixed.push_str(&text[..end]);
-        let from = batch.missed();
-        batch.encode(self, prefixed, &[prefixed.len() as u32], from, ids);
+        batch.encode(self, prefixed, &[prefixed.len() as u32], ids);
         end
     }
 
@@ -125,12 +135,11 @@ impl Model {
         batch: &mut Batch,
         ids: &mut Vec<TokenId>,
     ) {
-        let from = batch.missed();
         loop {
             ends.clear();
             ends.extend(all.by_ref().take(AT_ONCE).map(|end| (end - start) as u32));
             let Some(&last) = ends.last() else { return };
-            batch.encode(self, &text[start..], ends, from, ids);
+            batch.encode(self, &text[start..], ends, ids);
             start += last as usize;
         }
     }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
+use crate::tokenizer::bpe::batch::MOST_MISSED;
 use crate::tokenizer::bpe::encoder::Buffers;
 use crate::tokenizer::bpe::long_words::LongWords;
 use crate::tokenizer::bpe::merger::merge_by_definition;
@@ -129,7 +130,9 @@ proptest! {
             buffers.begin();
             for text in texts {
                 encoder.encode_known(text, false, &mut buffers, &mut ids);
-                buffers.end_run(&ids);
+                prop_assert!(buffers.missed() <= 2 * MOST_MISSED, "what comes again is found");
+                encoder.end_run(&mut buffers, &mut ids);
+                prop_assert!(buffers.missed() <= MOST_MISSED);
                 encoder.encode(text, false, &mut alone, &mut expected);
                 ends.push(expected.len());
             }

@@ -162,7 +162,7 @@ impl Backend for Bpe {
         buffers.begin();
         for run in runs {
             self.encode_known(reader, run, buffers, ids)?;
-            buffers.end_run(ids);
+            self.model.end_run(buffers, ids);
         }
         self.model.fill_in(buffers, ids);
         ends.extend(buffers.run_ends());
