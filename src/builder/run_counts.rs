@@ -30,7 +30,8 @@ impl RunCounts {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Conversation, PromptBuilder};
+    use crate::builder::PromptBuilder;
+    use crate::conversation::Conversation;
 
     #[test]
     fn what_one_prompt_repeats_is_found_from_the_third_time_on() {
