@@ -178,17 +178,14 @@ impl<'p> Assembly<'p> {
             AsBefore::Segments(common) => (true, common),
         };
         let vocab_size = self.assembler.tokenizer.vocab_size();
-        match self.is_shortened {
-            // Most of its runs are known from the prompt that was too long.
-            true => scratch.ahead.clear(),
-            false => {
-                let AssembleScratch { ahead, cache, tokenizer: buffers, .. } = scratch;
-                ahead.encode(self.assembler, self.before, &segments[start..], cache, buffers)?;
-            }
-        }
         if self.is_shortened {
+            // Most of its runs are known from the prompt that was too long.
+            scratch.ahead.clear();
             let is_token = |segment: &&Segment<'_>| matches!(segment.atom, Atom::Token(_));
             self.runs_behind = segments[start..].iter().filter(is_token).count();
+        } else {
+            let AssembleScratch { ahead, cache, tokenizer: buffers, .. } = scratch;
+            ahead.encode(self.assembler, self.before, &segments[start..], cache, buffers)?;
         }
         for (i, segment) in segments.iter().enumerate().skip(start) {
             if let Atom::Token(id) = segment.atom {
@@ -283,10 +280,7 @@ impl<'p> Assembly<'p> {
             }
             (None, Some(ahead)) => {
                 self.ids.extend_from_slice(ahead.ids);
-                match ahead.is_found {
-                    true => Encoded::Found,
-                    false => self.encoded(first),
-                }
+                if ahead.is_found { Encoded::Found } else { self.encoded(first) }
             }
             (None, None) => self.encode(run, buffers, cache)?,
         };
