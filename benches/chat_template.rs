@@ -18,9 +18,26 @@ use metatok::dialect::ChatTemplate;
 use metatok::import::import;
 use metatok::{BuilderOptions, Conversation, Model, PromptBuilder, TokenId, TokenizedPrompt, Tokenizer};
 
-/// Prompts in a round. They are made before it.
-const PROMPTS: usize = 500;
-const ROUNDS: usize = 7;
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Scale {
+    /// Prompts in a round. They are made before it.
+    prompts: usize,
+    rounds: usize,
+    tokenizers: usize,
+}
+
+impl Scale {
+    fn of_arguments() -> Self {
+        if std::env::args().any(|arg| arg == "--bench") {
+            Self { prompts: 500, rounds: 7, tokenizers: usize::MAX }
+        } else {
+            // `cargo test` runs it too, to see that it does.
+            Self { prompts: 5, rounds: 1, tokenizers: 1 }
+        }
+    }
+}
+
 /// The characters of a question and of an answer.
 const QUESTION: usize = 350;
 const ANSWER: usize = 1100;
@@ -56,18 +73,18 @@ impl Text {
         Conversation::from_iter(messages.iter().map(|(role, text)| (*role, text.as_str())))
     }
 
-    fn round(&mut self) -> Vec<Conversation> {
-        (0..PROMPTS).map(|_| self.conversation()).collect()
+    fn conversations(&mut self, count: usize) -> Vec<Conversation> {
+        (0..count).map(|_| self.conversation()).collect()
     }
 }
 
 /// Prompts in a second: the median of rounds, each of new conversations.
-fn measure(builder: &PromptBuilder, text: &mut Text) -> f64 {
+fn measure(builder: &PromptBuilder, text: &mut Text, Scale { prompts, rounds, .. }: Scale) -> f64 {
     let mut session = builder.session();
     let mut prompt = TokenizedPrompt::default();
-    let mut rounds: Vec<f64> = (0..=ROUNDS)
+    let mut seconds: Vec<f64> = (0..=rounds)
         .map(|_| {
-            let conversations = text.round();
+            let conversations = text.conversations(prompts);
             let start = Instant::now();
             for conversation in &conversations {
                 session.build_into(conversation, &mut prompt).expect("the conversation fits");
@@ -76,8 +93,8 @@ fn measure(builder: &PromptBuilder, text: &mut Text) -> f64 {
         })
         .skip(1)
         .collect();
-    rounds.sort_by(f64::total_cmp);
-    PROMPTS as f64 / rounds[ROUNDS / 2]
+    seconds.sort_by(f64::total_cmp);
+    prompts as f64 / seconds[rounds / 2]
 }
 
 fn ids(builder: &PromptBuilder, conversations: &[Conversation]) -> Vec<Vec<TokenId>> {
@@ -119,9 +136,9 @@ fn folders() -> Vec<String> {
 }
 
 fn main() {
-    let mut text = Text::read();
+    let (mut text, scale) = (Text::read(), Scale::of_arguments());
     println!("prompts a second on one core: three questions and two answers, none twice");
-    for folder in folders() {
+    for folder in folders().into_iter().take(scale.tokenizers) {
         let template = ChatTemplate::of_tokenizer(&folder).expect("it can be read").expect("it has one");
         let tokenizer = Arc::new(Tokenizer::load(&folder).expect("it loads"));
         let options = BuilderOptions::default();
@@ -130,20 +147,23 @@ fn main() {
         let start = Instant::now();
         let imported = import(&template, &tokenizer);
         let seconds = start.elapsed().as_secs_f64();
-        let conversations = text.round();
+        let conversations = text.conversations(scale.prompts);
         let expected = ids(&rendered, &conversations);
         // Real text has control tokens too, which transformers takes for the template's.
         let trusting = BuilderOptions { content: ContentTrust::Trusted, ..BuilderOptions::default() };
         let trusting = PromptBuilder::new(&Model::from(template.clone()), Arc::clone(&tokenizer), &trusting);
         let trusted = ids(&trusting.expect("it fits"), &conversations);
         let tokens: usize = expected.iter().map(Vec::len).sum();
-        println!("\n{folder}: {} tokens a prompt", tokens / PROMPTS);
-        println!("  chat template         {:>9.0}", measure(&rendered, &mut text));
+        println!("\n{folder}: {} tokens a prompt", tokens / scale.prompts);
+        println!("  chat template         {:>9.0}", measure(&rendered, &mut text, scale));
         match imported {
             Ok(imported) => {
                 let imported = builder(&imported.model);
                 assert!(ids(&imported, &conversations) == expected, "{folder}: the meta template gives other ids");
-                println!("  its meta template     {:>9.0}   (made in {seconds:.2} s)", measure(&imported, &mut text));
+                println!(
+                    "  its meta template     {:>9.0}   (made in {seconds:.2} s)",
+                    measure(&imported, &mut text, scale)
+                );
             }
             Err(error) => println!("  its meta template     none: {error}"),
         }

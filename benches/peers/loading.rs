@@ -32,7 +32,7 @@ pub(crate) fn table(setting: &Setting) -> Result<(), String> {
     for folder in setting.folders.iter().filter(|folder| setting.wants(&name(folder), "")) {
         let mut cells = vec![name(folder)];
         for contestant in LOADERS {
-            let loads = loads(contestant, folder);
+            let loads = loads(contestant, folder, if setting.measures { TIMES } else { 1 });
             let kinds = if contestant == METATOK { 2 } else { 1 };
             cells.extend((0..kinds).map(|kind| median(loads.iter().filter_map(|pair| pair[kind].as_ref()).collect())));
         }
@@ -42,12 +42,12 @@ pub(crate) fn table(setting: &Setting) -> Result<(), String> {
 }
 
 /// At first sight and again, this many times. What is kept between is in a folder that is new each time.
-fn loads(contestant: usize, folder: &Path) -> Vec<[Option<Load>; 2]> {
+fn loads(contestant: usize, folder: &Path, times: usize) -> Vec<[Option<Load>; 2]> {
     let pair = |_| {
         let cache = tempfile::tempdir().expect("a folder can be made");
         [(); 2].map(|()| load_elsewhere(contestant, folder, cache.path()))
     };
-    (0..TIMES).map(pair).collect()
+    (0..times).map(pair).collect()
 }
 
 fn median(mut loads: Vec<&Load>) -> String {

@@ -30,6 +30,8 @@ pub(crate) struct Setting {
     text: PathBuf,
     /// What was asked for on the command line.
     filters: Vec<String>,
+    /// Whether it measures. Otherwise it is only to be seen that it runs, with little of everything.
+    pub(crate) measures: bool,
     /// Prompts in a round.
     pub(crate) prompts: usize,
     /// The sections that were asked for.
@@ -38,7 +40,6 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) fn read(mut filters: Vec<String>) -> Self {
-        // Without it, it is only to be seen that it runs.
         let measures = filters.iter().any(|arg| arg == "--bench");
         filters.retain(|arg| !arg.starts_with('-'));
         let section = |filter: &String| SECTIONS.iter().find(|(name, _)| name == filter).map(|(_, section)| *section);
@@ -51,7 +52,7 @@ impl Setting {
             folders.truncate(1);
         }
         let (text, prompts) = (variable("METATOK_TEXT", "../shared/text"), if measures { 1000 } else { 10 });
-        Self { tokenizers, folders, text, filters, prompts, sections }
+        Self { tokenizers, folders, text, filters, measures, prompts, sections }
     }
 
     /// All of them, unless some were asked for.
