@@ -179,7 +179,9 @@ impl IdsForm {
     fn write(&self, request: PromptRequest<'_>, session: &mut Session, out: &mut Out) -> Result<Written> {
         let key = request.key;
         let conversation = &*self.builder.prepared(request.conversation)?;
-        let keeps_answer = key.turn.is_some() && self.builder.omits_answer(conversation);
+        // After an answer that a prompt list keeps, another one is asked for already.
+        let is_list = matches!(request.conversation, Conversation::List(_));
+        let keeps_answer = key.turn.is_some() && !is_list && self.builder.omits_answer(conversation);
         let of_turn = keeps_answer.then(|| self.builder.before_turn());
         let mut session_of_turn = of_turn.as_ref().map(|builder| builder.of_prepared().session());
         let (builder, session) =

@@ -19,7 +19,12 @@ impl PromptBuilder {
     pub fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
         match &self.shared.chat_wrapper {
             _ if self.takes_prepared => Ok(Cow::Borrowed(conversation)),
-            Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
+            Some((template, each_message)) => {
+                let chat = template.chat(conversation, self.shared.mode, *each_message)?;
+                // An answer that a prompt list keeps was said: the wrapper has the template ask for another one.
+                let is_said = matches!(conversation, Conversation::List(_)) && !self.keeps_last_answer;
+                Ok(if is_said && self.leaves_out_answer(&chat) { Cow::Owned(asked(&chat)) } else { chat })
+            }
             None if self.shared.compat => {
                 Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned))
             }
@@ -42,13 +47,9 @@ impl PromptBuilder {
     /// A conversation of which nothing may be left out: if it ends with an answer, an empty one is added, which the renderer
     /// leaves out in its place.
     pub(super) fn with_asked_turn<'c>(&self, conversation: &'c Conversation) -> Cow<'c, Conversation> {
-        match conversation {
-            Conversation::Messages(messages) if self.keeps_last_answer && self.leaves_out_answer(conversation) => {
-                let role = messages.last().map(|last| last.role.clone()).unwrap_or_default();
-                let asked = ChatMessage::new(role, "");
-                Cow::Owned(Conversation::Messages([messages.as_slice(), &[asked]].concat()))
-            }
-            _ => Cow::Borrowed(conversation),
+        match self.keeps_last_answer && self.leaves_out_answer(conversation) {
+            true => Cow::Owned(asked(conversation)),
+            false => Cow::Borrowed(conversation),
         }
     }
 
@@ -129,9 +130,23 @@ impl PromptBuilder {
         !self.keeps_last_answer && self.leaves_out_answer(conversation)
     }
 
+    /// Whether something of that answer is lost.
+    pub(super) fn loses_answer(&self, conversation: &Conversation) -> bool {
+        let is_empty = |message: &ChatMessage| message.content.is_empty() && message.others.is_empty();
+        self.omits_answer(conversation) && !conversation.messages().and_then(<[_]>::last).is_some_and(is_empty)
+    }
+
     fn leaves_out_answer(&self, conversation: &Conversation) -> bool {
         let is_open = self.shared.mode == Mode::Generate && !self.continue_final_message;
         let renderer = &*self.shared.renderer;
         is_open && renderer.omits_final_answer() && is_answer(renderer, conversation)
     }
+}
+
+/// A conversation that ends with an answer, after which another one is asked for: it is empty, and left out.
+fn asked(conversation: &Conversation) -> Conversation {
+    let mut messages = conversation.messages().unwrap_or_default().to_vec();
+    let role = messages.last().map(|last| last.role.clone()).unwrap_or_default();
+    messages.push(ChatMessage::new(role, ""));
+    Conversation::Messages(messages)
 }

@@ -208,7 +208,7 @@ impl Session {
             let of_added = spans.iter_mut().filter(|span| span.part.message == Some(added));
             of_added.for_each(|span| span.part.message = None);
         }
-        prompt.answer_omitted = builder.omits_answer(conversation);
+        prompt.answer_omitted = builder.loses_answer(conversation);
         prompt.has_media = conversation.has_media();
         built
     }
