@@ -23,7 +23,7 @@ impl PromptBuilder {
                 let chat = template.chat(conversation, self.shared.mode, *each_message)?;
                 // An answer that a prompt list keeps was said: the wrapper has the template ask for another one.
                 let is_said = matches!(conversation, Conversation::List(_)) && !self.keeps_last_answer;
-                Ok(if is_said && self.leaves_out_answer(&chat) { Cow::Owned(asked(&chat)) } else { chat })
+                Ok(if is_said && self.leaves_out_answer(&chat) { Cow::Owned(asked(chat.into_owned())) } else { chat })
             }
             None if self.shared.compat => {
                 Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned))
@@ -48,7 +48,7 @@ impl PromptBuilder {
     /// leaves out in its place.
     pub(super) fn with_asked_turn<'c>(&self, conversation: &'c Conversation) -> Cow<'c, Conversation> {
         match self.keeps_last_answer && self.leaves_out_answer(conversation) {
-            true => Cow::Owned(asked(conversation)),
+            true => Cow::Owned(asked(conversation.clone())),
             false => Cow::Borrowed(conversation),
         }
     }
@@ -144,9 +144,11 @@ impl PromptBuilder {
 }
 
 /// A conversation that ends with an answer, after which another one is asked for: it is empty, and left out.
-fn asked(conversation: &Conversation) -> Conversation {
-    let mut messages = conversation.messages().unwrap_or_default().to_vec();
-    let role = messages.last().map(|last| last.role.clone()).unwrap_or_default();
-    messages.push(ChatMessage::new(role, ""));
-    Conversation::Messages(messages)
+fn asked(mut conversation: Conversation) -> Conversation {
+    if let Conversation::Messages(messages) = &mut conversation
+        && let Some(answer) = messages.last()
+    {
+        messages.push(ChatMessage::new(answer.role.clone(), ""));
+    }
+    conversation
 }
