@@ -1,8 +1,9 @@
 //! From a text to tokens: lines that came before, words that came before, and merges for the rest.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::batch::{Batch, Incomplete, MOST_MISSED};
+use crate::tokenizer::bpe::batch::{Batch, MOST_MISSED};
 use crate::tokenizer::bpe::known::AT_ONCE;
+use crate::tokenizer::bpe::missed::Incomplete;
 use crate::tokenizer::bpe::model::{Cutting, Model};
 use crate::tokenizer::bpe::split::{Cuts, Scanner, Seams, SplitBuffers};
 use crate::tokenizer::bpe::symbols::META_SPACE;
