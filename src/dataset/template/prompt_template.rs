@@ -188,7 +188,12 @@ impl PromptTemplate {
         // In Python, the keys 1, 1.0 and True are one.
         let by_number = || {
             let number = label.number()?;
-            labels.iter().find(|(known, _)| self.labels_by_text && known.text().parse() == Ok(number))
+            let is_same = |known: &Value| match &*known.text() {
+                "True" => number == 1.0,
+                "False" => number == 0.0,
+                text => text.parse() == Ok(number),
+            };
+            labels.iter().find(|(known, _)| self.labels_by_text && is_same(known))
         };
         let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text).or_else(by_number);
         let (_, template) = found.ok_or_else(|| {

@@ -95,7 +95,7 @@ fn closing<'t>(text: &'t str, at: usize, is_column: &impl Fn(&str) -> bool) -> O
     let whole = before.strip_suffix('}').unwrap_or(before);
     let start = whole.char_indices().rev().take_while(|(_, c)| is_of_name(*c)).last().map_or(at, |(start, _)| start);
     let name = name_at(whole.get(start..)?);
-    let opened = start.checked_sub(1).filter(|&brace| text[brace..].starts_with('{'));
+    let opened = text[..start].strip_suffix('{').map(str::len);
     match (opened, whole.len() < before.len()) {
         (Some(open), true) if !name.is_empty() => {
             Some(Stray { written: &text[open..=at], name, what: "has an extra brace, which stays in the prompt" })
@@ -145,6 +145,8 @@ fn unmatched(text: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -159,7 +161,7 @@ mod tests {
         assert_eq!(found("{q}} {{q}}"), ["{q}}", "{{q}}"]);
         assert_eq!(found("{{q} {Answer}"), ["{{q}"]);
         assert_eq!(found("{q!r} {q:>5} {q.x} {q[0]}"), ["{q!r}", "{q:>5}", "{q.x}", "{q[0]}"]);
-        assert_eq!(found("q} 问}"), ["q}", "问}"]);
+        assert_eq!(found("q} 问} ：问}"), ["q}", "问}", "问}"]);
         assert_eq!(found("{ 问 }"), ["{ 问 }"]);
         for fine in [
             "{q}{Answer}",
@@ -169,6 +171,15 @@ mod tests {
             "a } b { c",
         ] {
             assert_eq!(found(fine), Vec::<&str>::new(), "{fine}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_written_in_the_text(text in "[{}q：，é😀 .\\[\n]{0,12}") {
+            for stray in stray_braces(&text, |name| name == "q") {
+                prop_assert!(text.contains(stray.written) && stray.written.contains(stray.name), "{text}");
+            }
         }
     }
 }
