@@ -1,11 +1,11 @@
 //! What the tokenizer itself puts around a prompt.
 
-use std::ops::Range;
+use std::iter::repeat_n;
 
 use crate::assemble::assembly::{Assembly, Offsets};
 use crate::assemble::{MediaSpan, Span, TokenizedPrompt};
 use crate::render::{Element, Part};
-use crate::tokenizer::AddSpecialTokens;
+use crate::tokenizer::{AddSpecialTokens, TokenId};
 
 impl Assembly<'_> {
     /// How many tokens there are with what the tokenizer itself may put around them.
@@ -35,32 +35,46 @@ impl Assembly<'_> {
                 }
             }
         };
-        let offsets = self.offsets.take().map(|Offsets { of_tokens, text }| {
-            if before.is_empty() && after.is_empty() {
-                return of_tokens;
-            }
-            let around = |range: &Range<usize>, at: usize| std::iter::repeat_n(at..at, range.len());
-            around(&before, 0).chain(of_tokens).chain(around(&after, text)).collect()
-        });
-        let part = Part { element: Element::SpecialToken, ..Part::default() };
-        if !before.is_empty() {
-            let added = before.len();
-            self.ids.splice(0..0, prefix[before].iter().copied());
-            if let Some(spans) = &mut self.spans {
-                for span in spans.iter_mut() {
-                    *span = Span { start: span.start + added, end: span.end + added, ..*span };
-                }
-                spans.insert(0, Span { start: 0, end: added, part });
-            }
-            for span in &mut self.media {
-                *span = MediaSpan { start: span.start + added, end: span.end + added, ..*span };
-            }
-        }
         if !after.is_empty() {
             self.ids.extend_from_slice(&suffix[after.clone()]);
-            self.extend(part, self.ids.len() - after.len(), after.len());
+            self.extend(special_part(), self.ids.len() - after.len(), after.len());
         }
+        let offsets = self.offsets.take().map(|Offsets { mut of_tokens, text }| {
+            of_tokens.extend(repeat_n(text..text, after.len()));
+            of_tokens
+        });
         let Self { ids: input_ids, spans, media, .. } = self;
-        TokenizedPrompt { input_ids, spans, media, offsets, omitted, omitted_end, ..TokenizedPrompt::default() }
+        let mut prompt =
+            TokenizedPrompt { input_ids, spans, media, offsets, omitted, omitted_end, ..TokenizedPrompt::default() };
+        prompt.put_before(&prefix[before]);
+        prompt
     }
+}
+
+impl TokenizedPrompt {
+    /// Puts special tokens before it.
+    pub(crate) fn put_before(&mut self, special: &[TokenId]) {
+        let added = special.len();
+        if added == 0 {
+            return;
+        }
+        self.input_ids.splice(0..0, special.iter().copied());
+        if let Some(spans) = &mut self.spans {
+            for span in spans.iter_mut() {
+                *span = Span { start: span.start + added, end: span.end + added, ..*span };
+            }
+            spans.insert(0, Span { start: 0, end: added, part: special_part() });
+        }
+        for span in &mut self.media {
+            *span = MediaSpan { start: span.start + added, end: span.end + added, ..*span };
+        }
+        if let Some(offsets) = &mut self.offsets {
+            offsets.splice(0..0, repeat_n(0..0, added));
+        }
+    }
+}
+
+/// Where such a token comes from.
+fn special_part() -> Part {
+    Part { element: Element::SpecialToken, ..Part::default() }
 }

@@ -34,7 +34,8 @@ impl PromptBuilder {
     ) -> Result<(TokenizedPrompt, Option<Vec<i64>>)> {
         let conversation = &*self.prepared(conversation)?;
         let (own, mut session) = (self.detail(), self.of_prepared().session());
-        let prompt = session.build_with(conversation, detail_for(own, scored))?;
+        let mut prompt = session.build_with(conversation, detail_for(own, scored))?;
+        begin_without_context(&mut prompt, conversation, scored, self)?;
         let labels = labels_of(&prompt, conversation, scored, &session)?;
         let TokenizedPrompt { text, spans, offsets, .. } = prompt;
         let text = text.filter(|_| own.text);
@@ -52,6 +53,26 @@ pub(super) fn detail_for(detail: Detail, scored: &ScoredText) -> Detail {
     }
 }
 
+/// Puts a context before a text that has none, so that the text's first token has a likelihood: the tokenizer's BOS, or else
+/// its eos, as in lm-evaluation-harness.
+pub(super) fn begin_without_context(
+    prompt: &mut TokenizedPrompt,
+    conversation: &Conversation,
+    scored: &ScoredText,
+    builder: &PromptBuilder,
+) -> Result<()> {
+    let (Conversation::Text(text), ScoredText::Continuation(bytes)) = (conversation, scored) else { return Ok(()) };
+    let context = text.get(..text.len() - bytes).unwrap_or_default();
+    if !context.trim().is_empty() || builder.context_tokens(conversation, *bytes)? > 0 {
+        return Ok(());
+    }
+    let special = builder.tokenizer().special_token_ids();
+    if let Some(id) = special.bos.or(special.eos).filter(|id| prompt.input_ids.first() != Some(id)) {
+        prompt.put_before(&[id]);
+    }
+    Ok(())
+}
+
 /// The ids of the scored tokens.
 pub(super) fn labels_of(
     prompt: &TokenizedPrompt,
@@ -60,7 +81,9 @@ pub(super) fn labels_of(
     session: &Session,
 ) -> Result<Option<Vec<i64>>> {
     if let ScoredText::Continuation(bytes) = scored {
-        return prompt.labels_after_context(session.builder().context_tokens(conversation, *bytes)?).map(Some);
+        // The first token never has a likelihood.
+        let context = session.builder().context_tokens(conversation, *bytes)?.max(1);
+        return prompt.labels_after_context(context).map(Some);
     }
     if let ScoredText::Messages(count) = scored {
         let before = session.builder().tokens_before(conversation, *count, &prompt.input_ids)?;

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::answers::ModelAnswers;
 use crate::assemble::Detail;
-use crate::build::scored_prompt::{detail_for, labels_of};
+use crate::build::scored_prompt::{begin_without_context, detail_for, labels_of};
 use crate::build::{MessagesForm, Written};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
@@ -196,6 +196,7 @@ impl IdsForm {
             }
         };
         let conversation = made.as_ref().unwrap_or(conversation);
+        begin_without_context(&mut prompt, conversation, request.scored, builder)?;
         let labels = match self.needs_labels(request.scored) {
             true => labels_of(&prompt, conversation, request.scored, session)?,
             false => None,
