@@ -121,8 +121,17 @@ impl ScoredAnswer {
             self.columns.iter().flat_map(|columns| columns.names()).map(|name| format!("{name:?}")).collect();
         let there =
             if names.is_empty() { "and no other column".to_owned() } else { format!("only {}", names.join(", ")) };
-        ErrorKind::Invalid(format!("there is no {column:?}, {there}"))
-            .with_way_out(way_out!["keep it with ", Setting::KEEP.set_to(column.to_owned())])
+        let what = ErrorKind::Invalid(format!("there is no {column:?}, {there}"));
+        match column.contains(['.', '[']) {
+            // Only whole columns are kept.
+            true => what.with_way_out(way_out![
+                "name it in the dataset file, `columns = { right = ",
+                format!("{column:?}"),
+                " }`, and keep that with ",
+                Setting::KEEP.set_to("right".to_owned())
+            ]),
+            false => what.with_way_out(way_out!["keep it with ", Setting::KEEP.set_to(column.to_owned())]),
+        }
     }
 }
 

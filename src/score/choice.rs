@@ -63,7 +63,8 @@ fn settled_in<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let others = || found.iter().filter(|other| other.label != chosen.label);
     let between = |[first, second]: [&Found<'_>; 2]| text.get(first.end()..second.at);
     let before = others().rfind(|other| other.at < chosen.at).and_then(|other| between([other, chosen]));
-    let after = others().find(|other| other.at > chosen.at).and_then(|other| between([chosen, other]));
+    let after = others().find(|other| other.at > chosen.at && !begins_text_of(text, chosen, other));
+    let after = after.and_then(|other| between([chosen, other]));
     let is_open = before.into_iter().chain(after).any(|between| OPEN.is_match(between));
     let is_withdrawn = WITHDRAWN.is_match(&text[chosen.end()..])
         || begins_list(text, &found, chosen)
@@ -145,6 +146,16 @@ fn ends(text: &str, found: &Found<'_>) -> bool {
 
 fn is_last_word(text: &str, found: &Found<'_>) -> bool {
     !text[found.end()..].contains(char::is_alphanumeric)
+}
+
+/// Whether the text of an option begins with another label: `(C) B cells`, and not `(C) (B)`.
+fn begins_text_of(text: &str, option: &Found<'_>, other: &Found<'_>) -> bool {
+    let is_bracketed = |one: &Found<'_>| text[..one.at].ends_with(['(', '[', '（', '【']);
+    let is_beside = text.get(option.end()..other.at).is_some_and(|signs| !signs.contains(char::is_alphanumeric));
+    is_bracketed(option)
+        && !is_bracketed(other)
+        && is_beside
+        && text[option.end()..].starts_with([')', ']', '）', '】'])
 }
 
 /// Whether the words after it say that it is meant, it alone: `A is correct`, and not `A and B`.
@@ -401,6 +412,30 @@ mod tests {
             ("The answer is 'B'.", Some("B")),
             ("The answer is _B_, not __A__", Some("B")),
             ("I take __B__ and leave A_1, D's", Some("B")),
+            // A doubt ends where the answer is concluded.
+            ("The number of electrons does not change so the answer is B.", Some("B")),
+            ("Some energy is lost so the answer is B.", Some("B")),
+            ("It does not float: the answer is B.", Some("B")),
+            ("There is no doubt that the answer is B.", Some("B")),
+            ("I doubt that the answer is B.", None),
+            ("Therefore the statement that is NOT correct is (B).", Some("B")),
+            ("It is not true that the answer is B.", None),
+            ("It is anything but B.", None),
+            ("由于它不能导电故选B。", Some("B")),
+            ("由于月球不是行星所以答案是B。", Some("B")),
+            ("It is not A but B.", Some("B")),
+            // An option's text may begin with another label.
+            ("The answer is (C) A and B only.", Some("C")),
+            ("The answer is (C) B cells.", Some("C")),
+            ("答案：C．A点", Some("C")),
+            ("The answer is (C) (B).", None),
+            ("The answer is (C) or B.", None),
+            // What others answer.
+            ("The answer is B. Students often answer A.", Some("B")),
+            ("答案：C。甲选择B，乙选择A。", Some("C")),
+            // Korean appends particles.
+            ("정답은 B입니다.", Some("B")),
+            ("A는 틀렸고 정답은 B입니다.", Some("B")),
             (r"\boxed{A}", Some("A")),
             // An announced label that is open is not replaced by another one.
             ("The answer is A or B. I rule out (C).", None),

@@ -7,12 +7,12 @@ use regex::Regex;
 
 /// What announces a label: `answer B`, `I choose B`.
 const ANSWER: &str =
-    r"\banswer|答案|[选選][择擇]?|\bboxed|\bi(?: would| will|['’]d|['’]ll)? (?:choose|pick|select|say|go with)";
+    r"\banswer|答案|정?답|[选選][择擇]?|\bboxed|\bi(?: would| will|['’]d|['’]ll)? (?:choose|pick|select|say|go with)";
 
 /// What announces it only with `is` or a colon: `best option: B`.
 const OPTION: &str = r"\banswer (?:to|for) [^.,;:!?\n]{1,60}?|\b(?:correct|right|best|final|my) (?:option|choice|one)|正确的?(?:选项|項|项)?";
 
-const IS: &str = r"(?:is|are|be)\b|是|[为為]|[:：=]";
+const IS: &str = r"(?:is|are|be)\b|是|[为為]|[은는]|[:：=]";
 
 /// Words that may stand beside `is`.
 const FILLER: &str = r"should|would|will|must|to|the|one|option|choice|letter|indeed|correct|most|therefore|thus|hence|[a-z]+ly|text[a-z]*|math[a-z]+|选项|選項|应该?|显然|的";
@@ -52,16 +52,25 @@ pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
         unlike|hardly|unlikely|mistakes?|tempt[a-z]+|(?:rather|other) than|instead of|different from|anything but|depends|rul[a-z]+ out|\
         eliminat[a-z]+|exclud[a-z]+|(?:wrong|incorrect|false) (?:that|to)|(?:no(?: [a-z]+)?|wrong|incorrect|false|worst|\
         possible|opposite of the|(?:least|second) [a-z]+) (?:answer|option|choice)s?";
+    // As a question asks: `The statement that is not correct is B`.
+    let adjectives =
+        "correct|right|true|accurate|valid|supported|mentioned|stated|included|consistent|possible|required";
     insensitive(&format!(
-        r"\b(?:i|we)(?: would|['’]d)? (?:think|believe|say)\b|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
+        r"\b(?:i|we)(?: would|['’]d)? (?:think|believe|say)\b|\b(?:no|without(?: a| any)?|beyond(?: a| any)?)(?: reasonable)? doubt\b|\bnot (?:{adjectives}) (?:is|are|was)\b\W*$|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
     ))
+});
+
+/// In a clause before a label: what comes before does not doubt what follows. The group is where that begins.
+pub(super) static CONCLUDES: LazyLock<Regex> = LazyLock::new(|| {
+    let words = r"\b(?:so|thus|hence|therefore|but)\b|:|\s[-–—]\s|—|所以|因此|因而|从而|故(?:此|而|应|[选選]|答案|本题|正确)|：";
+    insensitive(&format!(r"\b(?:any|every|no|all)(?:thing)? but\b|({words})"))
 });
 
 /// In a clause before a label: the answer of somebody else, as judges speak of it.
 pub(super) static OF_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
     let judged = "candidate|student|model|user|assistant|respondent|predicted|submitted|gold|reference|ground[ -]truth";
     insensitive(&format!(
-        r"\b(?:your|his|her|their|(?:{judged})(?:['’]s|s['’])?)(?: (?:final|own|first|chosen|selected))? (?:answer|response|choice|option|prediction)\b|\b(?:gold|ground[ -]truth) (?:is|was)\b|\b(?:candidate|student|gold|ground[ -]truth|reference|predicted)(?: *[:：]| (?:chose|picked|selected|answered)\b)|(?:[你您他她]|学生|考生|候选人?|模型|用户|预测)的?(?:最终)?(?:答案|回答|选择)"
+        r"\b(?:your|his|her|their|(?:{judged})(?:['’]s|s['’])?)(?: (?:final|own|first|chosen|selected))? (?:answer|response|choice|option|prediction)\b|\b(?:gold|ground[ -]truth) (?:is|was)\b|\b(?:candidate|student|gold|ground[ -]truth|reference|predicted)(?: *[:：]| (?:chose|picked|selected|answered)\b)|\b(?:students|people|others|candidates|users) (?:[a-z]+ )?(?:answer(?:ed)?|choose|chose|pick(?:ed)?|select(?:ed)?)\b|(?:[你您他她]|学生|考生|候选人?|模型|用户|预测)的?(?:最终)?(?:答案|回答|选择)|(?:[甲乙丙丁他她]|同学|学生|考生)们?[选選][择擇]?"
     ))
 });
 
@@ -85,7 +94,7 @@ pub(super) static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) static DENIED: LazyLock<Regex> = LazyLock::new(|| {
     let others = r"(?:(?-i:\p{Lu}|\d)\W*(?:,|\b(?:or|nor)\b)\W*)*(?-i:\p{Lu}|\d)\W*\b(?:or|nor)\W+";
     insensitive(&format!(
-        r"(?:\bnot|n['’]t|\bcannot|不是|[而并]非|[不而](?:能|要|应|非)?[选選])(?: be)?{GAP}(?:{others})?$"
+        r"(?:\bnot|n['’]t|\bcannot|不是|[而并]非|[不而](?:能|要|应|非)?[选選])(?: be)?(?: an?| the)?{GAP}(?:{others})?$"
     ))
 });
 
@@ -147,7 +156,7 @@ pub(super) static CONCEDED: LazyLock<Regex> =
 
 /// Between two labels either of which may be meant: nothing, or a word such as `or`.
 pub(super) static OPEN: LazyLock<Regex> = LazyLock::new(|| {
-    let signs = r"[^\p{L}\p{N}.:;!?。：；\n]*";
+    let signs = r"[^\p{L}\p{N}.．:;!?。：；\n]*";
     let joined = format!(r"^{signs}(?:as well as|(?:and|or|nor)\b(?:\W+\w+){{0,2}}|[和与])?{signs}$");
     insensitive(&format!(
         r"{joined}|(?:\b(?:or|nor)\b(?:\W+\w+)?|\b(?:otherwise|else)\b[^.!?\n]*|(?:或者?|还是|否则)[选選]?){signs}$"

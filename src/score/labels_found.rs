@@ -3,8 +3,8 @@
 use regex::Match;
 
 use crate::score::label_words::{
-    ANNOUNCED, ANNOUNCED_EARLIER, CONFIRMED, DENIED, DOUBTED, MEASURED, NAMED, NEGATED, NEGATED_AFTER, OF_OTHERS,
-    OPTION_NAMED, REJECTED,
+    ANNOUNCED, ANNOUNCED_EARLIER, CONCLUDES, CONFIRMED, DENIED, DOUBTED, MEASURED, NAMED, NEGATED, NEGATED_AFTER,
+    OF_OTHERS, OPTION_NAMED, REJECTED,
 };
 
 /// How many characters before a label say something about it.
@@ -74,7 +74,7 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     });
     for found in &mut found {
         let before = near(text, found);
-        let is_doubted = DOUBTED.captures_iter(clause(before)).any(|doubt| doubt.get(1).is_some());
+        let is_doubted = is_doubted(clause(before));
         let is_explained = NAMED.is_match(before) && is_explained(&text[found.end()..]);
         if !is_doubted && !is_explained {
             let direct = ANNOUNCED.find(before);
@@ -88,6 +88,13 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
         found.is_of_others = OF_OTHERS.is_match(&text[said - clause.len()..found.at]);
     }
     found
+}
+
+/// Whether a clause doubts the label that follows it.
+fn is_doubted(clause: &str) -> bool {
+    let concluded = CONCLUDES.captures_iter(clause).filter_map(|found| found.get(1)).last();
+    let said = &clause[concluded.map_or(0, |found| found.start())..];
+    DOUBTED.captures_iter(said).any(|doubt| doubt.get(1).is_some())
 }
 
 /// The last announcement in the sentence with which a text ends.
@@ -163,7 +170,7 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
                 || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric))
                 || is_part_of_number(before, label, after)
                 || is_initial(before, label, after);
-            if !is_compound && !continues(before.chars().rev()) && !continues(after.chars()) {
+            if !is_compound && !continues(label, before.chars().rev()) && !continues(label, after.chars()) {
                 found.push(Found {
                     at,
                     label,
@@ -206,9 +213,15 @@ fn is_initial(before: &str, label: &str, after: &str) -> bool {
 }
 
 /// Whether a word goes on here: `can't` and `a_b` are words, but quotes and emphasis around a label are not in one.
-fn continues(mut beside: impl Iterator<Item = char>) -> bool {
+fn continues(label: &str, mut beside: impl Iterator<Item = char>) -> bool {
     let next = beside.find(|c| !matches!(c, '_' | '\'' | '’'));
-    next.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c))
+    // Korean appends particles to letters, and writes its own words apart.
+    let is_particle = |c: char| is_hangul(c) && !label.contains(is_hangul);
+    next.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c) && !is_particle(c))
+}
+
+fn is_hangul(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7a3}')
 }
 
 fn is_cjk(c: char) -> bool {

@@ -16,7 +16,7 @@ static NEXT_CHOICE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The name of a question, or a list of options that is to be answered, and the line before it.
 fn next_question(answer: &str) -> Regex {
-    let name = r"\n\W*(?:next )?(?:question|q|问题|题目|问)\W*\d*\W*[:：]|\n#+ *question(?-u:\b)";
+    let name = r"\n\W*(?:next )?(?:question|q|问题|题目|问)\W*\d*\W*[:：]|\n#+ *(?:next )?question\W*\d*\W*(?:\n|$)";
     let option = |label: &str| format!(r"\W*{label}[.):、．：][^\n]*\n");
     let options = format!(r"\n[^\n]+\n{}{}(?:{})*\W*{answer}", option("A"), option("B"), option("[C-J]"));
     Regex::new(&format!("(?i){name}|{options}")).expect("it is a regular expression")

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use crate::score::next_question::before_next_question;
@@ -14,8 +14,14 @@ static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("it is a regular expression")
 });
 
-static LATEX_COMMAS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\{,\}|\\,|,\\!").expect("it is a regular expression"));
+/// What stands for a comma in a number: LaTeX's spellings, and spaces that break no line.
+static COMMAS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\{,\}|\\[, ]|,\\!|[\u{a0}\u{2009}\u{202f}]").expect("it is a regular expression"));
+
+/// Groups of three digits after a space of which one begins with a zero, as no number by itself does.
+static SPACED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[^\d.,])\d{1,3}(?: \d{3})* 0\d\d(?: \d{3})*(?:[^\d]|$)").expect("it is a regular expression")
+});
 
 /// The signs that people write for a minus: the hyphen, also the one without a break, the en dash, and the minus itself.
 const MINUSES: [char; 5] = ['-', '‑', '–', '−', '－'];
@@ -48,9 +54,20 @@ fn with_ascii_digits(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text in which the commas of numbers are not spelled as in LaTeX: `1{,}234`, `1\,234`, `1,\!234`.
+/// A text in which the groups of numbers are set apart by commas: `1{,}234`, `1\,234`, `1,\!234` and `1 034` are `1,234` and `1,034`.
 fn with_plain_commas(text: &str) -> Cow<'_, str> {
-    LATEX_COMMAS.replace_all(text, ",")
+    let text = COMMAS.replace_all(text, ",");
+    match SPACED.is_match(&text) {
+        true => SPACED.replace_all(&text, |found: &Captures<'_>| joined(&found[0])).into_owned().into(),
+        false => text,
+    }
+}
+
+/// A number with what is beside it, with commas for the spaces between digits.
+fn joined(number: &str) -> String {
+    let end = number.trim_end_matches(|c: char| !c.is_ascii_digit()).len();
+    let start = number.find(|c: char| c.is_ascii_digit()).unwrap_or(end);
+    [&number[..start], &number[start..end].replace(' ', ","), &number[end..]].concat()
 }
 
 fn is_decimal(c: char) -> bool {
@@ -112,7 +129,11 @@ fn start_of_last(numbers: &str) -> usize {
 fn is_negative(before: &str) -> bool {
     let is_currency = |c: char| c == '\\' || c.general_category() == GeneralCategory::CurrencySymbol;
     let Some(before) = before.trim_end_matches(is_currency).strip_suffix(MINUSES) else { return false };
-    !before.ends_with(|c: char| c.is_alphanumeric() || c == ')') || ANNOUNCING.iter().any(|word| before.ends_with(word))
+    let is_operand = |c: char| c.is_alphanumeric() || is_currency(c) || matches!(c, ')' | ']' | '}' | '%' | '°');
+    // `$` opens LaTeX, too.
+    let before =
+        before.strip_suffix('$').filter(|before| !before.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(before);
+    !before.ends_with(is_operand) || ANNOUNCING.iter().any(|word| before.ends_with(word))
 }
 
 /// Ends of words that announce a number, in languages that write none or no space before it: `答案是-5`. After other words,
@@ -161,6 +182,8 @@ mod tests {
             ("18\n\nQ: 5 + 7?\nA: 12", Some("18")),
             ("Let me repeat it.\nQuestion: 9 * 2?\nAnswer: 18", Some("18")),
             ("The question: 9 * 2. It is 18", Some("18")),
+            ("In 3 steps.\n\n### Question analysis\n16 - 7 = 9\n\n### Answer\n18", Some("18")),
+            ("18\n\n## Question 2\nWhat is 5 + 7?", Some("18")),
             // An answer may list the options before it.
             ("2 + 3 is one of these:\nA. 4\nB. 5\nThe answer is 5", Some("5")),
         ] {
@@ -226,6 +249,20 @@ mod tests {
             (r"1\,234", "1234"),
             (r"1,\!234", "1234"),
             (r"5\,3", "3"),
+            (r"70\ 000", "70000"),
+            ("70\u{202f}000 or 70\u{a0}001", "70001"),
+            ("5\u{a0}apples, 3\u{2009}kg", "3"),
+            ("2020\u{a0}100", "100"),
+            ("It is 70 000.", "70000"),
+            ("1 034 567 m", "1034567"),
+            ("100 200 300", "300"),
+            ("12345 000", "0"),
+            ("10%-20%", "20"),
+            ("10°-20°", "20"),
+            ("10€-20€", "20"),
+            ("$10$-$20$", "20"),
+            ("x^{2}-3", "3"),
+            ("costs $-5$", "-5"),
             (r"is -\$5", "-5"),
             ("–5", "-5"),
             ("3–5", "5"),

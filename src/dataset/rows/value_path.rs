@@ -83,8 +83,9 @@ impl Path {
     }
 
     fn number(&self, column: &str, named: &Value) -> Result<i64> {
-        let what = || row_error(&format!("{self}: {column} must be a whole number, not {}", named.shown()));
-        whole_number(named).ok_or_else(what)
+        let what = || row_error(&format!("{self}: {column} must be a whole number from 0 on, not {}", named.shown()));
+        // As datasets hide an answer, -1 is no item.
+        whole_number(named).filter(|number| *number >= 0).ok_or_else(what)
     }
 }
 
@@ -146,9 +147,9 @@ mod tests {
         let found = |index| Path::parse("a[i]").expect("it is a path").find(&index).map(|found| found.cloned());
         let row = |i| Row::new(vec![("a".into(), Value::List(vec!["x".into()])), ("i".into(), i)]);
         assert_eq!(found(row(Value::Float(0.0))).expect("it is one"), Some("x".into()));
-        for (wrong, shown) in [(0.5, "0.5"), (f64::NAN, "nan"), (f64::INFINITY, "inf")] {
+        for (wrong, shown) in [(0.5, "0.5"), (f64::NAN, "nan"), (f64::INFINITY, "inf"), (-1.0, "-1.0")] {
             let error = found(row(Value::Float(wrong))).expect_err("it is none").to_string();
-            assert_eq!(error, format!("a[i]: i must be a whole number, not {shown}"));
+            assert_eq!(error, format!("a[i]: i must be a whole number from 0 on, not {shown}"));
         }
     }
 }
