@@ -15,6 +15,11 @@ pub(crate) struct Left {
     pub(crate) prompt: u64,
 }
 
+impl Left {
+    /// What cannot be a prompt.
+    pub(crate) const NO_PROMPT: Self = Self { tokens: usize::MAX, prompt: 0 };
+}
+
 /// The first number from 1 to `most` for which no more than `limit` tokens are left. The last call is for this number, or for
 /// `most` if there is none. `left` drops that many things.
 ///

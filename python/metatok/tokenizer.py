@@ -206,6 +206,9 @@ def chat_template_of(source: Any) -> tuple[str, str | None]:
         default, tool_use = template.get("default"), template.get("tool_use")
     else:
         default, tool_use = template, None
+    if not default and template:
+        what = f"this tokenizer has the chat templates {', '.join(template)}, and none named default"
+        raise ModelError(f"{what}; choose one with chat_template", kind="usage", fault="model")
     if not default:
         what = "this tokenizer has no chat template, so it is unknown how its model wants messages"
         raise ModelError(f"{what}; name a model, or give chat_template", kind="usage", fault="model")

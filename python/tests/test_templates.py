@@ -78,6 +78,13 @@ def test_a_template_that_a_loaded_tokenizer_lacks_is_named() -> None:
         PromptBuilder.from_tokenizer(Named(), chat_template="tool_use")
 
 
+def test_several_templates_without_a_default_are_named() -> None:
+    tokenizer = Named()
+    tokenizer.chat_template = {"rag": "R", "tool_use": "T"}
+    with pytest.raises(metatok.ModelError, match="has the chat templates rag, tool_use, and none named default"):
+        PromptBuilder.from_tokenizer(tokenizer)
+
+
 @pytest.mark.parametrize("key", ["extra_special_tokens", "model_specific_special_tokens"])
 @pytest.mark.parametrize("token", ["<|im_start|>", {"content": "<|im_start|>", "special": True}])
 def test_a_folder_names_special_tokens_of_its_model(tmp_path: Path, key: str, token: Any) -> None:

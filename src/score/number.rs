@@ -129,10 +129,9 @@ fn start_of_last(numbers: &str) -> usize {
 fn is_negative(before: &str) -> bool {
     let is_currency = |c: char| c == '\\' || c.general_category() == GeneralCategory::CurrencySymbol;
     let Some(before) = before.trim_end_matches(is_currency).strip_suffix(MINUSES) else { return false };
-    let is_operand = |c: char| c.is_alphanumeric() || is_currency(c) || matches!(c, ')' | ']' | '}' | '%' | '°');
-    // `$` opens LaTeX, too.
-    let before =
-        before.strip_suffix('$').filter(|before| !before.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(before);
+    // `10€-20€`, and not `€-5`.
+    let before = before.trim_end_matches(is_currency);
+    let is_operand = |c: char| c.is_alphanumeric() || matches!(c, ')' | ']' | '}' | '%' | '°');
     !before.ends_with(is_operand) || ANNOUNCING.iter().any(|word| before.ends_with(word))
 }
 
@@ -263,6 +262,7 @@ mod tests {
             ("$10$-$20$", "20"),
             ("x^{2}-3", "3"),
             ("costs $-5$", "-5"),
+            ("costs €-5", "-5"),
             (r"is -\$5", "-5"),
             ("–5", "-5"),
             ("3–5", "5"),

@@ -212,17 +212,21 @@ impl PromptBuilder {
         let Droppable { conversation, units, estimates } = droppable;
         let from = prompt.input_ids.len();
         let detail = Detail { is_shortened: true, ..self.detail() };
-        let mut last = None;
+        let (mut last, mut to) = (None, from);
         let dropped = fewest_dropped_by_estimate(units.len(), estimates, budget.limit(), |count| {
             let mut gone = units[..count].concat();
             gone.sort_unstable();
             let left = without_items(conversation, &gone);
             let left = self.prepared(&left)?;
-            session.build_any(&left, detail, &mut prompt)?;
-            last = Some((gone, made_by_wrapper(left)));
-            Ok(Left { tokens: prompt.input_ids.len(), prompt: FixedState::with_seed(0).hash_one(&prompt.input_ids) })
+            match session.build_any(&left, detail, &mut prompt) {
+                Ok(()) => {}
+                // A chat template accepts the conversation, and may refuse what is left.
+                Err(error) if matches!(error.kind(), ErrorKind::Conversation(_)) => return Ok(Left::NO_PROMPT),
+                Err(error) => return Err(error),
+            }
+            (last, to) = (Some((gone, made_by_wrapper(left))), prompt.input_ids.len());
+            Ok(Left { tokens: to, prompt: FixedState::with_seed(0).hash_one(&prompt.input_ids) })
         })?;
-        let to = prompt.input_ids.len();
         match last.filter(|_| dropped.is_some()) {
             Some((messages, conversation)) => {
                 self.check_not_empty(&prompt)?;

@@ -16,13 +16,13 @@ impl ChatTemplateRenderer {
         segments: &mut Segments<'a>,
     ) -> Result<()> {
         let chat = Chat::of(conversation, &self.added, false)?;
-        let last =
-            chat.messages.last().filter(|last| self.speaks_for_model(&last.role)).ok_or_else(nothing_to_continue)?;
-        let mut messages = chat.messages.to_vec();
+        let is_models = |last: &&ChatMessage| self.speaks_for_model(&last.role);
+        chat.messages.last().filter(is_models).ok_or_else(nothing_to_continue)?;
+        // Texts may become one, and then the template has to write all of it.
+        let mut messages = self.fit(chat)?.into_owned();
+        let last = messages.last_mut().ok_or_else(nothing_to_continue)?;
         let (said, begun) = tagged(last).ok_or_else(nothing_to_continue)?;
-        if let Some(message) = messages.last_mut() {
-            message.content = said;
-        }
+        last.content = said;
         let text = self.write(Chat { messages: &messages, ..chat }, segments)?;
         cut_at_tag(segments)?;
         if text.contains(begun.trim_matches(is_space)) {

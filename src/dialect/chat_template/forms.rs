@@ -11,6 +11,7 @@ use foldhash::HashMap;
 use serde_json::{Value, json};
 
 use crate::conversation::{ChatMessage, Content, ContentPart, Media, MediaKind};
+use crate::dialect::chat_template::beside::Beside;
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 
 /// Between texts that become one, as in vLLM and llama.cpp.
@@ -26,8 +27,8 @@ pub(super) struct Forms {
     encodes_arguments: OnceLock<bool>,
 }
 
-/// Renders messages without anything else; none if the template refuses them.
-pub(super) type Render<'r> = &'r dyn Fn(&[ChatMessage]) -> Option<String>;
+/// Renders messages with this beside them; none if the template refuses them.
+pub(super) type Render<'r> = &'r dyn Fn(&[ChatMessage], Beside) -> Option<String>;
 
 /// How contents are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +150,7 @@ impl Forms {
         // It is never waited for: after a fork, whoever has it locked may be gone.
         let known = || Some(*self.silent.try_lock().ok()?.get(role)?);
         known().unwrap_or_else(|| {
-            let is_silent = ContentForm::of(role_kind, role, render) == Some(ContentForm::Nothing);
+            let is_silent = ContentForm::of_any(role_kind, role, render) == Some(ContentForm::Nothing);
             if let Some(mut silent) = self.silent.try_lock().ok().filter(|silent| silent.len() < MOST) {
                 silent.insert(role.to_owned(), is_silent);
             }
@@ -161,13 +162,16 @@ impl Forms {
     pub(super) fn encodes_arguments(&self, render: Render<'_>) -> bool {
         found(&self.encodes_arguments, || {
             let arguments = json!({ "a": NEEDLE }).to_string();
-            let text = render(&with_call(&arguments.into(), ChatMessage::new("tool", "2")));
+            let messages = with_call(&arguments.into(), ChatMessage::new("tool", "2"));
+            let text = Beside::EXAMPLES.into_iter().find_map(|beside| render(&messages, beside));
             text.is_some_and(|text| text.contains(&format!(r#"\"{NEEDLE}\""#)))
         })
     }
 
     fn known(&self, role_kind: RoleKind, render: Render<'_>) -> Option<ContentForm> {
-        found(&self.contents[role_kind as usize], || ContentForm::of(role_kind, role_kind.role(), render))
+        let role = role_kind.role();
+        found(&self.contents[role_kind as usize], || ContentForm::of_any(role_kind, role, render))
+            .or_else(|| ContentForm::of(role_kind, role, render, Beside::Own))
     }
 
     /// If nothing is known of a kind, it is the user's.
@@ -217,7 +221,8 @@ impl Forms {
                 ContentPart::Media(media) => {
                     let what = || format!("{} ({})", media.kind.indefinite(), media.short_source());
                     let known = &self.media[role_kind as usize][media.kind as usize];
-                    let known = found(known, || MediaForm::of(role_kind, media.kind, render));
+                    let of = |beside| MediaForm::of(role_kind, media.kind, render, beside);
+                    let known = found(known, || Beside::EXAMPLES.into_iter().find_map(of)).or_else(|| of(Beside::Own));
                     let media_form = known.filter(|_| form != ContentForm::Text);
                     media_form.ok_or_else(|| not_written(&what()))?.of_media(media).into()
                 }
@@ -250,13 +255,19 @@ fn found<T: Copy>(cell: &OnceLock<T>, find: impl FnOnce() -> T) -> T {
 }
 
 impl ContentForm {
-    /// None if the template refuses to write a message of this role.
-    fn of(role_kind: RoleKind, role: &str, render: Render<'_>) -> Option<Self> {
+    /// None if the template refuses to write a message of this role, whatever is beside it.
+    fn of_any(role_kind: RoleKind, role: &str, render: Render<'_>) -> Option<Self> {
+        let forms = || Beside::EXAMPLES.into_iter().filter_map(|beside| Self::of(role_kind, role, render, beside));
+        forms().find(|form| *form != Self::Nothing).or_else(|| forms().next())
+    }
+
+    /// None if the template refuses to write a message of this role with this beside it.
+    fn of(role_kind: RoleKind, role: &str, render: Render<'_>, beside: Beside) -> Option<Self> {
         let texts = role_kind.saying(role, &NEEDLE.into());
         let parts = role_kind.saying(role, &Content::Parts(vec![ContentPart::text(NEEDLE)]));
         let mut is_written = false;
         let form = texts.iter().zip(&parts).find_map(|(text, parts)| {
-            let (text, parts) = (render(text), render(parts));
+            let (text, parts) = (render(text, beside), render(parts, beside));
             is_written |= text.is_some() || parts.is_some();
             match (text.filter(|text| has_needle(text)), parts.filter(|parts| has_needle(parts))) {
                 (None, None) => None,
@@ -272,12 +283,13 @@ impl ContentForm {
 
 impl MediaForm {
     /// The first of them that the template writes something for.
-    fn of(role_kind: RoleKind, kind: MediaKind, render: Render<'_>) -> Option<Self> {
+    fn of(role_kind: RoleKind, kind: MediaKind, render: Render<'_>, beside: Beside) -> Option<Self> {
         let text = || ContentPart::text(NEEDLE);
         let without = role_kind.saying(role_kind.role(), &Content::Parts(vec![text()]));
         [Self::Bare, Self::Url].into_iter().find(|form| {
             let media = form.of_media(&Media::new(kind, "file:///a"));
             let with = role_kind.saying(role_kind.role(), &Content::Parts(vec![media.into(), text()]));
+            let render = |messages: &[ChatMessage]| render(messages, beside);
             let mut pairs =
                 with.iter().zip(&without).filter_map(|(with, without)| Some((render(with)?, render(without)?)));
             pairs.any(|(with, without)| with != without && has_needle(&with) && !has_printed_part(&with))

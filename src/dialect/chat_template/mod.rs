@@ -21,6 +21,7 @@
 
 mod arguments;
 mod attributes;
+mod beside;
 mod blocks;
 mod code;
 mod compiled;

@@ -4,7 +4,8 @@ use crate::conversation::{
     ChatMessage, Content, Conversation, ENABLE_THINKING, REASONING_EFFORT, SAID_BESIDE, is_space, says_nothing,
 };
 use crate::dialect::chat_template::ChatTemplateRenderer;
-use crate::dialect::chat_template::context::REASONING;
+use crate::dialect::chat_template::beside::Beside;
+use crate::dialect::chat_template::context::{Chat, REASONING};
 use crate::render::Omissions;
 
 impl ChatTemplateRenderer {
@@ -35,14 +36,16 @@ impl ChatTemplateRenderer {
                 omissions.unread.push(key);
             }
         }
-        let tools = if let Conversation::Chat(chat) = conversation { chat.tools.as_ref() } else { None };
-        let (forms, render) = self.forms(tools);
+        let Ok(chat) = Chat::of(conversation, &self.added, false) else { return omissions };
+        let (forms, render) = self.forms(chat);
         let says_something = |message: &&ChatMessage| !message.content.is_empty();
-        let messages = conversation.messages().unwrap_or_default().iter().filter(says_something);
-        omissions.roles.extend(messages.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
-        let lost = lost_results(conversation.messages().unwrap_or_default(), &render);
+        let messages = conversation.messages().unwrap_or_default();
+        let said = messages.iter().filter(says_something);
+        omissions.roles.extend(said.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
+        let render_own = |messages: &[ChatMessage]| render(messages, Beside::Own);
+        let lost = lost_results(messages, &render_own);
         omissions.roles.extend(lost.filter(|role| !forms.is_silent(role, &render)));
-        let arguments = conversation.messages().unwrap_or_default().iter().flat_map(ChatMessage::call_arguments);
+        let arguments = messages.iter().flat_map(ChatMessage::call_arguments);
         let texts = arguments.filter(|arguments| arguments.as_str().is_some_and(|text| !text.is_empty())).count();
         if texts > 0 && forms.encodes_arguments(&render) {
             omissions.encoded_arguments = texts as u64;

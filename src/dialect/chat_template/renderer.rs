@@ -9,6 +9,7 @@ use foldhash::HashSet;
 use jiff::civil::DateTime;
 
 use crate::conversation::{ChatMessage, Content, Conversation, Mode};
+use crate::dialect::chat_template::beside::{Beside, EXAMPLE_DOCUMENTS, EXAMPLE_TOOLS};
 use crate::dialect::chat_template::compiled::Compiled;
 use crate::dialect::chat_template::context::{Added, Chat, message_of};
 use crate::dialect::chat_template::forgery::Forgery;
@@ -26,7 +27,7 @@ use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 pub struct ChatTemplateRenderer {
     template: ChatTemplate,
     pub(super) compiled: Compiled,
-    /// What the template takes, and what the one for tools does.
+    /// What the template takes without tools, and with them: that may be another one.
     forms: [Forms; 2],
     used: Vec<TokenId>,
     pub(super) added: Added,
@@ -146,23 +147,32 @@ impl ChatTemplateRenderer {
     }
 
     /// The messages of a chat, with contents in the form that the template takes.
-    fn fit<'c>(&self, chat: Chat<'c>) -> Result<Cow<'c, [ChatMessage]>> {
-        let (forms, render) = self.forms(chat.tools);
+    pub(super) fn fit<'c>(&self, chat: Chat<'c>) -> Result<Cow<'c, [ChatMessage]>> {
+        let (forms, render) = self.forms(chat);
         forms.fit(chat.messages, &render, |kind| self.compiled.literals.contains(kind))
     }
 
-    /// What the template that writes a chat with these tools takes, and how to ask it.
+    /// What the template that writes this chat takes, and how to ask it.
     pub(super) fn forms<'c>(
         &'c self,
-        tools: Option<&'c serde_json::Value>,
-    ) -> (&'c Forms, impl Fn(&[ChatMessage]) -> Option<String> + 'c) {
-        let added = &self.added;
-        let render = move |messages: &[ChatMessage]| {
-            let chat = Chat { messages, added, tools, documents: None, kwargs: None, add_generation_prompt: false };
+        own: Chat<'c>,
+    ) -> (&'c Forms, impl Fn(&[ChatMessage], Beside) -> Option<String> + 'c) {
+        let has_tools = own.tools.is_some();
+        let render = move |messages: &[ChatMessage], beside: Beside| {
+            let chat = match beside {
+                Beside::Own => Chat { messages, add_generation_prompt: false, ..own },
+                Beside::Nothing | Beside::Tools | Beside::Documents => Chat {
+                    messages,
+                    added: &self.added,
+                    tools: (has_tools || beside == Beside::Tools).then_some(&*EXAMPLE_TOOLS),
+                    documents: (beside == Beside::Documents).then_some(&*EXAMPLE_DOCUMENTS),
+                    kwargs: None,
+                    add_generation_prompt: false,
+                },
+            };
             self.plain(chat, self.compiled.now()).ok()
         };
-        let has_own = tools.is_some() && self.template.tool_use.is_some();
-        (&self.forms[usize::from(has_own)], render)
+        (&self.forms[usize::from(has_tools)], render)
     }
 
     fn plain(&self, chat: Chat<'_>, now: Option<DateTime>) -> Result<String> {
