@@ -175,7 +175,13 @@ fn not_found(name: &str) -> Error {
     let way_out = match &near[..] {
         _ if ConversationTemplate::load(name).is_ok() => {
             what += "; it is a conversation template";
-            way_out![Setting::CONVERSATION_TEMPLATE.set_to(name.to_owned()), " uses it"]
+            let as_file = format!("metatok convert --to conversation {name}");
+            way_out![
+                Setting::CONVERSATION_TEMPLATE.set_to(name.to_owned()),
+                " uses it; where there is no such option, use the file that `",
+                as_file,
+                "` writes"
+            ]
         }
         near if looks_like_a_repository(name) => {
             what += " or for that repository";

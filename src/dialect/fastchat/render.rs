@@ -120,6 +120,15 @@ impl ConversationRenderer {
         is_written && self.compiled.system.contains(&SystemPiece::Message)
     }
 
+    /// Whether some message of this role can be written.
+    fn has_role(&self, role: &str) -> bool {
+        match role {
+            "user" | "assistant" => true,
+            "system" => self.writes_system() || self.literal_labels,
+            other => self.literal_labels || self.labels.iter().any(|label| label == other),
+        }
+    }
+
     /// The content of a system message, which must be text, and its position.
     fn system_text<'a>(&self, said: &Said<'a>) -> Result<(&'a str, usize)> {
         said.without_images()?;
@@ -144,7 +153,8 @@ impl ConversationRenderer {
                 }
                 None => {
                     let known = ["user", "assistant", "system"].map(str::to_owned).to_vec();
-                    return Err(ErrorKind::UnknownRole { role: other.into(), fallback: None, known }.into());
+                    let fallback = said.fallback.map(str::to_owned);
+                    return Err(ErrorKind::UnknownRole { role: other.into(), fallback, known }.into());
                 }
             },
         };
@@ -191,7 +201,7 @@ impl Renderer for ConversationRenderer {
             }
             Conversation::Messages(messages) => said::messages(messages)?,
             Conversation::Chat(_) => return Err(conversation.would_be_lost()),
-            Conversation::List(items) => said::items(items)?,
+            Conversation::List(items) => said::items(items, |role| self.has_role(role))?,
         };
         let (system, said) = match &said[..] {
             [first, rest @ ..] if first.role == "system" && !self.literal_labels => {

@@ -13,6 +13,8 @@ pub(super) struct Said<'a> {
     pub(super) words: Words<'a>,
     /// Its position in the conversation.
     pub(super) index: usize,
+    /// The role that speaks it if the template lacks its own, of a prompt list.
+    pub(super) fallback: Option<&'a str>,
     /// Whether the conversation is a prompt list, so that it is one of the list's items.
     is_item: bool,
 }
@@ -27,7 +29,7 @@ pub(super) enum Words<'a> {
 
 impl<'a> Said<'a> {
     fn new(role: &'a str, said: Option<ContentRef<'a>>, index: usize, is_item: bool) -> Result<Self> {
-        let text = |text| Ok(Self { role, images: 0, words: Words::Text(text), index, is_item });
+        let text = |text| Ok(Self { role, images: 0, words: Words::Text(text), index, fallback: None, is_item });
         let parts = match said {
             None => return text(""),
             Some(ContentRef::Text(said)) => return text(said),
@@ -44,7 +46,7 @@ impl<'a> Said<'a> {
                 return Err(ErrorKind::Conversation(what.into()).into());
             }
         };
-        Ok(Self { role, images, words, index, is_item })
+        Ok(Self { role, images, words, index, fallback: None, is_item })
     }
 
     /// Where it is, for errors.
@@ -76,9 +78,9 @@ pub(super) fn messages(messages: &[ChatMessage]) -> Result<Vec<Said<'_>>> {
     Ok(said)
 }
 
-/// The messages of a prompt list: HUMAN, BOT and SYSTEM are user, assistant and system. A system message that is not
-/// the first uses its fallback role.
-pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
+/// The messages of a prompt list: HUMAN, BOT and SYSTEM are user, assistant and system. A message whose role the template
+/// lacks, or a system message that is not the first, uses its fallback role.
+pub(super) fn items(items: &[Item], has_role: impl Fn(&str) -> bool) -> Result<Vec<Said<'_>>> {
     let mut said: Vec<Said<'_>> = Vec::new();
     for (index, item) in items.iter().enumerate() {
         match item {
@@ -89,21 +91,21 @@ pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
                 return Err(Error::from(ErrorKind::Conversation(what.into())).at(Place::Item(index)));
             }
             Item::Message(message) => {
-                said.push(of(message, index, said.is_empty()).at(Place::Item(index))?);
+                said.push(of(message, index, said.is_empty(), &has_role).at(Place::Item(index))?);
             }
         }
     }
     Ok(said)
 }
 
-fn of(message: &Message, index: usize, is_first: bool) -> Result<Said<'_>> {
+fn of<'m>(message: &'m Message, index: usize, is_first: bool, has_role: &impl Fn(&str) -> bool) -> Result<Said<'m>> {
     if message.begin.is_some() || message.end.is_some() || message.generate.is_some() {
         let what = "begin, end and generate of a message belong to meta templates; remove them";
         return Err(ErrorKind::Conversation(what.into()).into());
     }
-    let role = match (message.role.as_str(), message.fallback_role.as_deref()) {
-        ("SYSTEM", Some(fallback)) if !is_first => fallback,
-        (role, _) => role,
-    };
-    Said::new(openai_role(role).unwrap_or(role), message.prompt.content_ref(), index, true)
+    let own = openai_role(&message.role).unwrap_or(&message.role);
+    let fallback = message.fallback_role.as_deref().map(|role| openai_role(role).unwrap_or(role));
+    let has_place = has_role(own) && (is_first || own != "system");
+    let role = if has_place { own } else { fallback.filter(|role| has_role(role)).unwrap_or(own) };
+    Ok(Said { fallback, ..Said::new(role, message.prompt.content_ref(), index, true)? })
 }

@@ -131,6 +131,11 @@ struct File {
     system: Option<String>,
     system_template: Option<String>,
     system_message: Option<String>,
+    /// FastChat's, in place of the system message beside images.
+    system_message_vision: Option<String>,
+    /// FastChat's, for what reads the images.
+    #[serde(rename = "max_image_size_mb")]
+    _max_image_size_mb: Option<f64>,
     roles: Vec<String>,
     #[serde(default)]
     messages: Vec<(String, Option<String>)>,
@@ -167,6 +172,11 @@ impl TryFrom<File> for ConversationTemplate {
         };
         if let SystemPrompt::Template { system_template, .. } = &system {
             pieces(system_template)?;
+        }
+        if file.system_message_vision.is_some_and(|message| !message.is_empty()) {
+            return Err(error(
+                "system_message_vision is not supported; leave it out, and give conversations with images a system message",
+            ));
         }
         if file.roles.len() < 2 {
             return Err(error("roles: a template needs two, the user's label and the model's"));
