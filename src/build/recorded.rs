@@ -72,7 +72,7 @@ impl RecordedFingerprint {
         let Line { fingerprint, prompts, rows } = line;
         let prompts = prompts.map(|prompts| prompts.len() as u64).or(rows).unwrap_or(1);
         match recorded.iter_mut().find(|same| same.fingerprint == fingerprint) {
-            Some(same) => same.prompts += prompts,
+            Some(same) => same.prompts = same.prompts.saturating_add(prompts),
             None => recorded.push(Self { fingerprint, first: place.to_string(), prompts }),
         }
     }

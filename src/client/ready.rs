@@ -16,6 +16,9 @@ use crate::error::{Error, ErrorKind, Result, Setting, Warning, way_out};
 use crate::server::{MODELS, Protocol, Served};
 use crate::tokenizer::TokenId;
 
+/// Longer than anybody waits: the end of it is still a time.
+const LONGEST: Duration = Duration::from_secs(1 << 32);
+
 /// The results of the checks before the first request.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -63,7 +66,7 @@ pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration, n
     let mut is_looked_at = false;
     loop {
         let left = patience.saturating_sub(started.elapsed());
-        let failure = match look(http, protocol, Instant::now() + left.max(pause)).await {
+        let failure = match look(http, protocol, Instant::now() + left.max(pause).min(LONGEST)).await {
             Ok(()) => return Ok(()),
             Err(Failure::Refused { message, .. } | Failure::Unusable(message)) => {
                 return Err(not_ready(http, &message));
@@ -175,7 +178,7 @@ impl VerifiedServer {
     /// [`ErrorKind::Engine`] if it does not pass.
     async fn tokens(&self, http: &Http, served: &Served) -> Result<std::result::Result<Vec<TokenId>, String>> {
         let model = self.name.as_ref().or(served.model.as_ref());
-        let until = Instant::now() + self.patience;
+        let until = Instant::now() + self.patience.min(LONGEST);
         let mut pause = Duration::from_millis(100);
         let mut failed = None;
         while let Ok(tokens) = timeout_at(until.into(), tokenize(http, self.protocol, model)).await {

@@ -59,7 +59,7 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     // What begins lines or sentences so far.
     let mut items: Vec<(char, &str)> = Vec::new();
     found.retain(|one| {
-        let (before, after) = (near(text, one), &text[one.end()..]);
+        let (before, after) = (near(text, one), near_after(text, one));
         let is_pronoun = one.label == "I" && is_word(text, one);
         let is_article = one.label == "A" && is_before_word(text, one) && begins_option(text, one);
         let is_letter = one.label.len() == 1 && one.label.starts_with(char::is_alphabetic);
@@ -75,7 +75,7 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     for found in &mut found {
         let before = near(text, found);
         let is_doubted = is_doubted(clause(before));
-        let is_explained = NAMED.is_match(before) && is_explained(&text[found.end()..]);
+        let is_explained = NAMED.is_match(before) && is_explained(near_after(text, found));
         if !is_doubted && !is_explained {
             let direct = ANNOUNCED.find(before);
             found.is_direct = direct.is_some();
@@ -139,7 +139,6 @@ fn begins_option(text: &str, one: &Found<'_>) -> bool {
 
 /// Whether a label is followed by what is said of it.
 fn is_explained(after: &str) -> bool {
-    let after = after.char_indices().nth(NEAR).map_or(after, |(end, _)| &after[..end]);
     let line =
         after.lines().next().unwrap_or_default().trim_start_matches([')', ']', '）', '*', '_', '"', '”', '\'', '’']);
     let said = line.trim_start();
@@ -232,6 +231,12 @@ fn is_cjk(c: char) -> bool {
 pub(super) fn near<'t>(text: &'t str, found: &Found<'_>) -> &'t str {
     let before = &text[..found.at];
     before.char_indices().nth_back(NEAR).map_or(before, |(from, _)| &before[from..])
+}
+
+/// The characters shortly after a label.
+fn near_after<'t>(text: &'t str, found: &Found<'_>) -> &'t str {
+    let after = &text[found.end()..];
+    after.char_indices().nth(NEAR).map_or(after, |(end, _)| &after[..end])
 }
 
 /// Signs that end a clause.

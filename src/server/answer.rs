@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::error::{ErrorKind, Result, counted};
 use crate::server::TokenLogprobs;
 use crate::stop::{Stop, StopSource, without_echo};
 use crate::tokenizer::TokenId;
@@ -60,6 +61,21 @@ impl EngineAnswer<'_> {
         let has_text = self.text.as_ref().is_some_and(|text| !text.is_empty());
         let ids = self.token_ids.as_deref().filter(|ids| !ids.is_empty() || !self.tail.is_empty() || !has_text);
         ids.map(|ids| without_echo(prompt, ids))
+    }
+
+    /// Rejects a line in which this many answers share so much of their prompt, its ids and this many log-probabilities, that
+    /// copies of it would fill the memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] with both numbers.
+    pub(super) fn check_shared_by(&self, answers: usize, logprobs: usize) -> Result<()> {
+        const MOST: usize = 1 << 26;
+        let tokens = self.input_ids.as_ref().map_or(0, Vec::len) + logprobs;
+        if answers.saturating_mul(tokens) <= MOST {
+            return Ok(());
+        }
+        let what = format!("it has {} to a prompt of {}", counted(answers, "answer"), counted(tokens, "token"));
+        Err(ErrorKind::Invalid(what).with_way_out("write fewer answers into a line"))
     }
 
     /// The stop at which the answer ends: the one that was found before, or that the engine names.

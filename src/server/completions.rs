@@ -145,6 +145,7 @@ struct NvExt {
 pub(super) fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let choices: Vec<Choice<'_>> = object.get("choices")?.unwrap_or_default();
     let (answer, mut prompt_logprobs) = (object.answer()?, all::<VllmLogprobs>(object.get("prompt_logprobs")?));
+    answer.check_shared_by(choices.len(), prompt_logprobs.as_ref().map_or(0, Vec::len))?;
     let id = object.raw("id").or_else(|| object.raw("request_id"));
     let id = id.map(|id| without_prefix(Cow::Borrowed(id)));
     let is_only = choices.len() == 1;

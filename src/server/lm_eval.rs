@@ -20,6 +20,7 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let answer = object.answer()?;
     let id = object.raw("doc_id").map(Cow::Borrowed);
     let texts: Vec<String> = requests.into_iter().flatten().collect();
+    answer.check_shared_by(texts.len(), 0)?;
     let is_only = texts.len() == 1;
     let answers = texts.into_iter().enumerate().map(|(i, text)| EngineAnswer {
         id: id.clone().or_else(|| answer.id.clone()),

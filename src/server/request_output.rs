@@ -29,6 +29,7 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let outputs: Vec<Output> = object.get("outputs")?.unwrap_or_default();
     let answer =
         EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(object.get("prompt_logprobs")?), ..object.answer()? };
+    answer.check_shared_by(outputs.len(), answer.prompt_logprobs.as_ref().map_or(0, Vec::len))?;
     let is_only = outputs.len() == 1;
     let answers = outputs.into_iter().enumerate().map(|(i, output)| EngineAnswer {
         id: answer.id.clone().or_else(|| object.raw("request_id").map(Cow::Borrowed)),

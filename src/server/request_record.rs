@@ -1,6 +1,7 @@
 //! What a request says that its answer may not repeat: whose prompt it has.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,7 +18,7 @@ pub(crate) struct RequestRecord {
     id: Box<RawValue>,
     repeat: Option<usize>,
     turn: Option<usize>,
-    columns: Option<Box<RawValue>>,
+    columns: Option<Arc<RawValue>>,
     /// Whether its answer repeats the id.
     is_repeated: bool,
     /// How many answers it asks for that come one by one.
@@ -50,7 +51,7 @@ impl RequestRecord {
             id: id.to_owned(),
             repeat: object.get_own("repeat"),
             turn: object.get_own("turn"),
-            columns: object.raw("columns").map(ToOwned::to_owned),
+            columns: object.raw("columns").map(|columns| columns.to_owned().into()),
             is_repeated,
             count: count(&object),
             choice: None,

@@ -209,6 +209,7 @@ fn read<'a>(object: &RawObject<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         _ => ids.len().max(1),
     };
     let (answer, is_only) = (object.answer()?, ids.len() <= row_length);
+    answer.check_shared_by(ids.len() / row_length, 0)?;
     let read = |(choice, row): (usize, &[i64])| {
         let length = lengths.get(choice).and_then(|length| usize::try_from(*length).ok()).unwrap_or(usize::MAX);
         // Shorter beams are padded with -1.

@@ -15,6 +15,8 @@ use crate::sink::padded::NPY_MAGIC;
 /// How much of the end of a file is searched first, and how many times as much each time after that.
 const TAIL: u64 = 1 << 20;
 const MORE: u64 = 8;
+/// Where the shape of metatok's own array is at the latest.
+const LONGEST_SHAPE: usize = 256;
 
 /// The metadata of a file of arrays, as JSON.
 ///
@@ -49,8 +51,9 @@ fn of_npy(mut file: File) -> Result<String> {
         let mut tail = Vec::new();
         file.read_to_end(&mut tail)?;
         // Its own bytes may look like the begin of another array.
-        let mut starts = memchr::memmem::rfind_iter(&tail, NPY_MAGIC);
-        if let Some(json) = starts.find_map(|at| Array1::<u8>::read_npy(&tail[at..]).ok()) {
+        let starts = memchr::memmem::rfind_iter(&tail, NPY_MAGIC);
+        let mut whole = starts.filter(|at| has_room_for(&tail[*at..]));
+        if let Some(json) = whole.find_map(|at| Array1::<u8>::read_npy(&tail[at..]).ok()) {
             return text("npy", json.to_vec());
         }
         if start == 0 {
@@ -58,6 +61,15 @@ fn of_npy(mut file: File) -> Result<String> {
         }
         searched *= MORE;
     }
+}
+
+/// Whether an array's header says that it has no more bytes than there are: its memory is taken before it is read.
+fn has_room_for(array: &[u8]) -> bool {
+    const SHAPE: &[u8] = b"'shape': (";
+    let header = &array[..array.len().min(LONGEST_SHAPE)];
+    let shape = memchr::memmem::find(header, SHAPE).map(|at| &header[at + SHAPE.len()..]);
+    let length = shape.and_then(|shape| str::from_utf8(&shape[..shape.iter().position(|byte| *byte == b',')?]).ok());
+    length.and_then(|length| length.trim().parse().ok()).is_some_and(|length: usize| length <= array.len())
 }
 
 fn of_safetensors(mut file: File) -> Result<String> {

@@ -41,8 +41,9 @@ pub(crate) const PARQUET_FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Parquet, options.fingerprint)))),
 };
 
-/// How many rows are written, and can be read, at once.
+/// How many rows are written, and can be read, at once: fewer if they have more bytes than this.
 const ROWS: usize = 4096;
+const BATCH: usize = 32 << 20;
 
 /// How many bytes of Parquet are in memory before they are written.
 const ROW_GROUP: usize = 128 << 20;
@@ -138,8 +139,10 @@ fn batch(
     let (mut id, mut repeat) = (StringBuilder::new(), Int64Builder::new());
     let (mut turn, mut max_out_len) = (Int64Builder::new(), Int64Builder::new());
     let mut input_ids = ListBuilder::new(Int64Builder::new());
-    for prompt in prompts.take(ROWS) {
-        let prompt = prompt?;
+    let mut bytes = 0;
+    while id.len() < ROWS && bytes < BATCH {
+        let Some(prompt) = prompts.next().transpose()? else { break };
+        bytes += size_of_val(&prompt.input_ids[..]) * 2 + prompt.id.get().len();
         let text: Option<String> = serde_json::from_str(prompt.id.get()).ok();
         id.append_value(text.as_deref().unwrap_or(prompt.id.get()));
         repeat.append_option(number(prompt.repeat)?);

@@ -102,7 +102,7 @@ pub(crate) fn is_plain(pattern: &str) -> bool {
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '\\' => escape(rest),
-            '[' => class(rest),
+            '[' => class(rest, CLASSES_DEEP),
             '(' => group(rest),
             '{' => repetition(rest),
             '^' | '$' => None,
@@ -127,7 +127,10 @@ fn escape(text: &str) -> Option<usize> {
     }
 }
 
-fn class(text: &str) -> Option<usize> {
+/// How many classes may be within one another.
+const CLASSES_DEEP: usize = 16;
+
+fn class(text: &str, deep: usize) -> Option<usize> {
     let mut at = if text.starts_with("[^") { 2 } else { 1 };
     // Libraries disagree on a bracket that comes first.
     if text[at..].starts_with(']') {
@@ -140,7 +143,7 @@ fn class(text: &str) -> Option<usize> {
             '[' => return None,
             // All of it but what is in another class.
             '&' if rest.starts_with("&&[^") => {
-                at += 2 + class(&rest[2..])?;
+                at += 2 + class(&rest[2..], deep.checked_sub(1)?)?;
                 return text[at..].starts_with(']').then_some(at + 1);
             }
             '\\' => at += escape(rest)?,
@@ -182,6 +185,8 @@ mod tests {
             r"[\p{Lu}\p{M}&&[^\p{Han}]]+",
         ];
         assert!(plain.iter().all(|pattern| is_plain(pattern)), "{plain:?}");
+        let deep = ["[a", &"&&[^a".repeat(100_000), &"]".repeat(100_001)].concat();
+        assert!(!is_plain(&deep), "it is not followed to its end");
         let doubtful = [
             r"\p{N}{1,3}+",
             r"\s+$",

@@ -62,6 +62,8 @@ pub struct AnswerTrimmer {
 
 /// At most this many stops that engines named are kept: they name few different ones.
 const MOST_NAMED: usize = 64;
+/// A longer one is not kept: it is no stop, and takes many times as much memory to look for.
+const LONGEST_NAMED: usize = 1 << 10;
 
 /// The stops, with one more that an engine named.
 #[derive(Debug)]
@@ -208,6 +210,9 @@ impl AnswerTrimmer {
         let trimmer = self.stops.trimmer.with_stop(&stop)?;
         let texts = TextStops::new(trimmer.criteria(), &self.stops.tokenizer)?;
         let stops = Arc::new(NamedStops { trimmer, texts });
+        if matches!(&stop, Stop::String { string } if string.len() > LONGEST_NAMED) {
+            return Ok(Some(stops));
+        }
         if named.len() == MOST_NAMED {
             named.remove(0);
         }

@@ -42,7 +42,7 @@ pub use layout::Layout;
 pub use message_template::MessageTemplate;
 pub(crate) use message_template::message;
 pub use multimodal_template::MultimodalTemplate;
-pub(crate) use prompt_list::{fill_items, has_room, insert, insert_text, replace};
+pub(crate) use prompt_list::{fill_items, has_room, insert, insert_text, occurrences, replace};
 pub use prompt_template::PromptTemplate;
 pub use qa_template::QaTemplate;
 pub(crate) use row_media::give_sources;

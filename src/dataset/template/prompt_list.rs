@@ -32,6 +32,16 @@ pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Res
     insert(items, token, with, |text| Ok(text.to_owned()))
 }
 
+/// How often a token is in a prompt list.
+pub(crate) fn occurrences(items: &[Item], token: &str) -> usize {
+    let count = |item: &Item| match item {
+        Item::Text(text) => text.matches(token).count(),
+        Item::Message(Message { prompt: Prompt::Text(prompt), .. }) => prompt.matches(token).count(),
+        Item::Message(_) | Item::Marker(_) => 0,
+    };
+    items.iter().map(count).sum()
+}
+
 /// Replaces a token as [`replace`] does, and transforms the text around it first.
 pub(crate) fn insert(
     items: Vec<Item>,

@@ -5,7 +5,7 @@ use crate::dataset::dataset_error;
 use crate::dataset::rows::{Fields, Row, Value, listed};
 use crate::dataset::template::label_templates::{Chosen, Template, encode};
 use crate::dataset::template::{
-    Filler, MAX_ROW_BYTES, Room, Substitution, fill_items, has_room, insert, insert_text, replace,
+    Filler, MAX_ROW_BYTES, Room, Substitution, fill_items, has_room, insert, insert_text, occurrences, replace,
 };
 use crate::error::{At, Error, ErrorKind, Result};
 
@@ -151,6 +151,7 @@ impl PromptTemplate {
             return self.fill(self.inserted(prompt, examples)?, fields);
         }
         let Some(token) = &self.ice_token else { return self.fill(prompt, fields) };
+        self.check_inserted(&prompt, token, examples)?;
         let room = Room::new(self.max_row_bytes);
         let filler = Filler { fields, how: self.substitution, room: &room };
         let own = |text: &str| filler.fill(text.to_owned());
@@ -207,10 +208,22 @@ impl PromptTemplate {
         template.choose().at(label.shown())
     }
 
+    /// Rejects examples that would make a prompt too long, before they are in it.
+    fn check_inserted(&self, prompt: &Conversation, token: &str, with: &Conversation) -> Result<()> {
+        let count = match prompt {
+            Conversation::Text(text) => text.matches(token).count(),
+            Conversation::List(items) => occurrences(items, token),
+            Conversation::Messages(_) | Conversation::Chat(_) => 0,
+        };
+        let is_too_long = count.saturating_mul(with.bytes()) > self.max_row_bytes;
+        if is_too_long { Err(ErrorKind::RowTooLong(self.max_row_bytes).into()) } else { Ok(()) }
+    }
+
     fn replace(&self, prompt: Conversation, token: &str, with: &Conversation) -> Result<Conversation> {
         if token.is_empty() {
             return Ok(prompt);
         }
+        self.check_inserted(&prompt, token, with)?;
         Ok(match (prompt, with) {
             (Conversation::Text(text), Conversation::Text(with)) => Conversation::Text(text.replace(token, with)),
             (Conversation::Text(_), _) => return Err(not_alike()),
