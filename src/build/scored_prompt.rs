@@ -62,7 +62,7 @@ pub(super) fn begin_without_context(
     builder: &PromptBuilder,
 ) -> Result<()> {
     let (Conversation::Text(text), ScoredText::Continuation(bytes)) = (conversation, scored) else { return Ok(()) };
-    let context = text.get(..text.len() - bytes).unwrap_or_default();
+    let context = text.len().checked_sub(*bytes).and_then(|end| text.get(..end)).unwrap_or_default();
     if !context.trim().is_empty() || builder.context_tokens(conversation, *bytes)? > 0 {
         return Ok(());
     }

@@ -175,12 +175,9 @@ fn not_found(name: &str) -> Error {
     let way_out = match &near[..] {
         _ if ConversationTemplate::load(name).is_ok() => {
             what += "; it is a conversation template";
-            let as_file = format!("metatok convert --to conversation {name}");
             way_out![
                 Setting::CONVERSATION_TEMPLATE.set_to(name.to_owned()),
-                " uses it; where there is no such option, use the file that `",
-                as_file,
-                "` writes"
+                " uses it; where there is no such option, `metatok convert` writes it as a file"
             ]
         }
         near if looks_like_a_repository(name) => {

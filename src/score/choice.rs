@@ -416,6 +416,7 @@ mod tests {
             ("The number of electrons does not change so the answer is B.", Some("B")),
             ("Some energy is lost so the answer is B.", Some("B")),
             ("It does not float: the answer is B.", Some("B")),
+            ("A common mistake is to choose: B", None),
             ("There is no doubt that the answer is B.", Some("B")),
             ("I doubt that the answer is B.", None),
             ("Therefore the statement that is NOT correct is (B).", Some("B")),

@@ -62,7 +62,7 @@ pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// In a clause before a label: what comes before does not doubt what follows. The group is where that begins.
 pub(super) static CONCLUDES: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"\b(?:so|thus|hence|therefore|but)\b|:|\s[-–—]\s|—|所以|因此|因而|从而|故(?:此|而|应|[选選]|答案|本题|正确)|：";
+    let words = r"\b(?:so|thus|hence|therefore|but)\b|(?:[:：—]|\s[-–]\s)[^\p{L}\p{N}]*\p{L}|所以|因此|因而|从而|故(?:此|而|应|[选選]|答案|本题|正确)";
     insensitive(&format!(r"\b(?:any|every|no|all)(?:thing)? but\b|({words})"))
 });
 

@@ -54,7 +54,8 @@ fn with_ascii_digits(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text in which the groups of numbers are set apart by commas: `1{,}234`, `1\,234`, `1,\!234` and `1 034` are `1,234` and `1,034`.
+/// A text in which commas set the groups of numbers apart: `1,234` in place of `1{,}234`, `1\,234` and `1,\!234`, and `1,034`
+/// in place of `1 034`.
 fn with_plain_commas(text: &str) -> Cow<'_, str> {
     let text = COMMAS.replace_all(text, ",");
     match SPACED.is_match(&text) {
