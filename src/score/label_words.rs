@@ -7,12 +7,12 @@ use regex::Regex;
 
 /// What announces a label: `answer B`, `I choose B`.
 const ANSWER: &str =
-    r"\banswer|答案|정?답|[选選][择擇]?|\bboxed|\bi(?: would| will|['’]d|['’]ll)? (?:choose|pick|select|say|go with)";
+    r"\banswer|答案|[选選][择擇]?|\bboxed|\bi(?: would| will|['’]d|['’]ll)? (?:choose|pick|select|say|go with)";
 
 /// What announces it only with `is` or a colon: `best option: B`.
 const OPTION: &str = r"\banswer (?:to|for) [^.,;:!?\n]{1,60}?|\b(?:correct|right|best|final|my) (?:option|choice|one)|正确的?(?:选项|項|项)?";
 
-const IS: &str = r"(?:is|are|be)\b|是|[为為]|[은는]|[:：=]";
+const IS: &str = r"(?:is|are|be)\b|是|[为為]|[:：=]";
 
 /// Words that may stand beside `is`.
 const FILLER: &str = r"should|would|will|must|to|the|one|option|choice|letter|indeed|correct|most|therefore|thus|hence|[a-z]+ly|text[a-z]*|math[a-z]+|选项|選項|应该?|显然|的";
@@ -60,17 +60,17 @@ pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// In a clause before a label: what comes before does not doubt what follows. The group is where that begins.
+/// In a clause before a label: what comes before does not doubt the answer that is concluded.
 pub(super) static CONCLUDES: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"\b(?:so|thus|hence|therefore|but)\b|(?:[:：—]|\s[-–]\s)[^\p{L}\p{N}]*\p{L}|所以|因此|因而|从而|故(?:此|而|应|[选選]|答案|本题|正确)";
-    insensitive(&format!(r"\b(?:any|every|no|all)(?:thing)? but\b|({words})"))
+    let english = r"\b(?:so|thus|hence|therefore),? (?:(?:the|my) (?:(?:correct|best|right|final) )?(?:answer|option|choice)|i (?:choose|pick|select))\b";
+    insensitive(&format!("{english}|(?:所以|因此|因而|从而|故)(?:正确|本题|此题|应该?|应当)?(?:的?答案|[选選])"))
 });
 
 /// In a clause before a label: the answer of somebody else, as judges speak of it.
 pub(super) static OF_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
     let judged = "candidate|student|model|user|assistant|respondent|predicted|submitted|gold|reference|ground[ -]truth";
     insensitive(&format!(
-        r"\b(?:your|his|her|their|(?:{judged})(?:['’]s|s['’])?)(?: (?:final|own|first|chosen|selected))? (?:answer|response|choice|option|prediction)\b|\b(?:gold|ground[ -]truth) (?:is|was)\b|\b(?:candidate|student|gold|ground[ -]truth|reference|predicted)(?: *[:：]| (?:chose|picked|selected|answered)\b)|\b(?:students|people|others|candidates|users) (?:[a-z]+ )?(?:answer(?:ed)?|choose|chose|pick(?:ed)?|select(?:ed)?)\b|(?:[你您他她]|学生|考生|候选人?|模型|用户|预测)的?(?:最终)?(?:答案|回答|选择)|(?:[甲乙丙丁他她]|同学|学生|考生)们?[选選][择擇]?"
+        r"\b(?:your|his|her|their|(?:{judged})(?:['’]s|s['’])?)(?: (?:final|own|first|chosen|selected))? (?:answer|response|choice|option|prediction)\b|\b(?:gold|ground[ -]truth) (?:is|was)\b|\b(?:candidate|student|gold|ground[ -]truth|reference|predicted)(?: *[:：]| (?:chose|picked|selected|answered)\b)|\b(?:students|people|others|candidates|users) (?:[a-z]+ )?(?:answer(?:ed)?|choose|chose|pick(?:ed)?|select(?:ed)?)[^\p{{L}}\p{{N}}]*$|(?:[你您他她]|学生|考生|候选人?|模型|用户|预测)的?(?:最终)?(?:答案|回答|选择)|(?:[甲乙丙丁]|同学|学生|考生)们?[选選][择擇]?[^\p{{L}}\p{{N}}]*$"
     ))
 });
 

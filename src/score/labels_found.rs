@@ -32,6 +32,9 @@ const BEFORE_SENTENCE: [char; 13] = ['.', '!', '?', ':', ';', '-', '–', '—',
 /// Signs that end a sentence, or its line.
 const SENTENCE_END: [char; 9] = ['.', ';', '!', '?', '。', '；', '！', '？', '\n'];
 
+/// What Korean appends to a label to say that it is one: `정답은 B입니다`.
+const COPULAS: [&str; 5] = ["입니다", "이다", "이에요", "예요", "번"];
+
 /// A label in a text.
 #[derive(Clone, Copy)]
 pub(super) struct Found<'l> {
@@ -92,7 +95,7 @@ pub(super) fn mentions<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
 
 /// Whether a clause doubts the label that follows it.
 fn is_doubted(clause: &str) -> bool {
-    let concluded = CONCLUDES.captures_iter(clause).filter_map(|found| found.get(1)).last();
+    let concluded = CONCLUDES.find_iter(clause).last();
     let said = &clause[concluded.map_or(0, |found| found.start())..];
     DOUBTED.captures_iter(said).any(|doubt| doubt.get(1).is_some())
 }
@@ -165,11 +168,12 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
             if has_any_case { (&*lowercase, label.to_ascii_lowercase()) } else { (text, label.clone()) };
         for (at, _) in searched.match_indices(&*sought) {
             let (before, after) = (&text[..at], &text[at + label.len()..]);
+            let is_predicate = COPULAS.iter().any(|copula| after.starts_with(copula));
             let is_compound = after.starts_with(['+', '#'])
                 || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric))
                 || is_part_of_number(before, label, after)
                 || is_initial(before, label, after);
-            if !is_compound && !continues(label, before.chars().rev()) && !continues(label, after.chars()) {
+            if !is_compound && !continues(before.chars().rev()) && (is_predicate || !continues(after.chars())) {
                 found.push(Found {
                     at,
                     label,
@@ -212,15 +216,9 @@ fn is_initial(before: &str, label: &str, after: &str) -> bool {
 }
 
 /// Whether a word goes on here: `can't` and `a_b` are words, but quotes and emphasis around a label are not in one.
-fn continues(label: &str, mut beside: impl Iterator<Item = char>) -> bool {
+fn continues(mut beside: impl Iterator<Item = char>) -> bool {
     let next = beside.find(|c| !matches!(c, '_' | '\'' | '’'));
-    // Korean appends particles to letters, and writes its own words apart.
-    let is_particle = |c: char| is_hangul(c) && !label.contains(is_hangul);
-    next.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c) && !is_particle(c))
-}
-
-fn is_hangul(c: char) -> bool {
-    matches!(c, '\u{ac00}'..='\u{d7a3}')
+    next.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c))
 }
 
 fn is_cjk(c: char) -> bool {

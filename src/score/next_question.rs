@@ -16,7 +16,7 @@ static NEXT_CHOICE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The name of a question, or a list of options that is to be answered, and the line before it.
 fn next_question(answer: &str) -> Regex {
-    let name = r"\n\W*(?:next )?(?:question|q|问题|题目|问)\W*\d*\W*[:：]|\n#+ *(?:next )?question\W*\d*\W*(?:\n|$)";
+    let name = r"\n\W*(?:next )?(?:question|q|问题|题目|问)\W*\d*\W*[:：]|\n#+ *question(?-u:\b)";
     let option = |label: &str| format!(r"\W*{label}[.):、．：][^\n]*\n");
     let options = format!(r"\n[^\n]+\n{}{}(?:{})*\W*{answer}", option("A"), option("B"), option("[C-J]"));
     Regex::new(&format!("(?i){name}|{options}")).expect("it is a regular expression")
@@ -24,10 +24,20 @@ fn next_question(answer: &str) -> Regex {
 
 /// The text before the next question, if there is one.
 pub(super) fn before_next_question(text: &str) -> Option<&str> {
-    NEXT_QUESTION.find(text).map(|next| &text[..next.start()])
+    before(&NEXT_QUESTION, text)
 }
 
 /// The text before the next question, where that text is known to have an answer, so that `The answer is` is another one.
 pub(super) fn before_next_choice(text: &str) -> Option<&str> {
-    NEXT_CHOICE.find(text).map(|next| &text[..next.start()])
+    before(&NEXT_CHOICE, text)
+}
+
+/// The text before the first match that is no heading of an answer's own, as `### Question analysis` is.
+fn before<'t>(next: &Regex, text: &'t str) -> Option<&'t str> {
+    static OWN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(?i) *(?:analysis|breakdown|interpretation|overview|review|summary|understanding)\b")
+            .expect("it is a regular expression")
+    });
+    let next = next.find_iter(text).find(|next| !OWN.is_match(&text[next.end()..]))?;
+    Some(&text[..next.start()])
 }

@@ -212,7 +212,7 @@ impl PromptBuilder {
         let Droppable { conversation, units, estimates } = droppable;
         let from = prompt.input_ids.len();
         let detail = Detail { is_shortened: true, ..self.detail() };
-        let (mut last, mut to) = (None, from);
+        let (mut last, mut fewest) = (None, from);
         let dropped = fewest_dropped_by_estimate(units.len(), estimates, budget.limit(), |count| {
             let mut gone = units[..count].concat();
             gone.sort_unstable();
@@ -224,16 +224,19 @@ impl PromptBuilder {
                 Err(error) if matches!(error.kind(), ErrorKind::Conversation(_)) => return Ok(Left::NO_PROMPT),
                 Err(error) => return Err(error),
             }
-            (last, to) = (Some((gone, made_by_wrapper(left))), prompt.input_ids.len());
-            Ok(Left { tokens: to, prompt: FixedState::with_seed(0).hash_one(&prompt.input_ids) })
+            last = Some((gone, made_by_wrapper(left)));
+            let tokens = prompt.input_ids.len();
+            fewest = fewest.min(tokens);
+            Ok(Left { tokens, prompt: FixedState::with_seed(0).hash_one(&prompt.input_ids) })
         })?;
         match last.filter(|_| dropped.is_some()) {
             Some((messages, conversation)) => {
                 self.check_not_empty(&prompt)?;
+                let to = prompt.input_ids.len();
                 let truncated = Truncated { from, to, tokens: Vec::new(), messages };
                 Ok(Fitted { prompt, truncated: Some(truncated), conversation })
             }
-            None => Err(budget.too_long(to)),
+            None => Err(budget.too_long(fewest)),
         }
     }
 }

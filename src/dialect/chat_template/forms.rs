@@ -5,6 +5,7 @@
 //! llama.cpp.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::{Mutex, OnceLock};
 
 use foldhash::HashMap;
@@ -29,6 +30,13 @@ pub(super) struct Forms {
 
 /// Renders messages with this beside them; none if the template refuses them.
 pub(super) type Render<'r> = &'r dyn Fn(&[ChatMessage], Beside) -> Option<String>;
+
+/// What one conversation shows where the template refuses the examples: not for others.
+#[derive(Default)]
+struct OfOne {
+    contents: [OnceCell<Option<ContentForm>>; RoleKind::COUNT],
+    media: [[OnceCell<Option<MediaForm>>; MediaKind::ALL.len()]; RoleKind::COUNT],
+}
 
 /// How contents are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,9 +139,9 @@ impl Forms {
         render: Render<'_>,
         knows: impl Fn(&str) -> bool,
     ) -> Result<Cow<'m, [ChatMessage]>> {
-        let mut fitted = Cow::Borrowed(messages);
+        let (mut fitted, of_one) = (Cow::Borrowed(messages), OfOne::default());
         for (i, message) in messages.iter().enumerate() {
-            if let Some(content) = self.content(message, render, &knows).at(Place::Message(i))? {
+            if let Some(content) = self.content(message, render, &of_one, &knows).at(Place::Message(i))? {
                 fitted.to_mut()[i].content = content;
             }
         }
@@ -169,16 +177,18 @@ impl Forms {
     }
 
     fn known(&self, role_kind: RoleKind, render: Render<'_>) -> Option<ContentForm> {
-        let role = role_kind.role();
-        found(&self.contents[role_kind as usize], || ContentForm::of_any(role_kind, role, render))
-            .or_else(|| ContentForm::of(role_kind, role, render, Beside::Own))
+        found(&self.contents[role_kind as usize], || ContentForm::of_any(role_kind, role_kind.role(), render))
     }
 
     /// If nothing is known of a kind, it is the user's.
-    fn content_form(&self, role_kind: RoleKind, render: Render<'_>) -> ContentForm {
-        match self.known(role_kind, render) {
+    fn content_form(&self, role_kind: RoleKind, render: Render<'_>, of_one: &OfOne) -> ContentForm {
+        let of_this = || {
+            let find = || ContentForm::of(role_kind, role_kind.role(), render, Beside::Own);
+            *of_one.contents[role_kind as usize].get_or_init(find)
+        };
+        match self.known(role_kind, render).or_else(of_this) {
             None | Some(ContentForm::Nothing) if role_kind == RoleKind::User => ContentForm::Either,
-            None | Some(ContentForm::Nothing) => self.content_form(RoleKind::User, render),
+            None | Some(ContentForm::Nothing) => self.content_form(RoleKind::User, render, of_one),
             Some(form) => form,
         }
     }
@@ -188,10 +198,11 @@ impl Forms {
         &self,
         message: &ChatMessage,
         render: Render<'_>,
+        of_one: &OfOne,
         knows: &dyn Fn(&str) -> bool,
     ) -> Result<Option<Content>> {
         let role_kind = RoleKind::of(&message.role);
-        let form = self.content_form(role_kind, render);
+        let form = self.content_form(role_kind, render, of_one);
         let parts = match &message.content {
             Content::Null => return Ok(None),
             Content::Text(_) if form != ContentForm::Parts => return Ok(None),
@@ -222,7 +233,9 @@ impl Forms {
                     let what = || format!("{} ({})", media.kind.indefinite(), media.short_source());
                     let known = &self.media[role_kind as usize][media.kind as usize];
                     let of = |beside| MediaForm::of(role_kind, media.kind, render, beside);
-                    let known = found(known, || Beside::EXAMPLES.into_iter().find_map(of)).or_else(|| of(Beside::Own));
+                    let of_this = &of_one.media[role_kind as usize][media.kind as usize];
+                    let known = found(known, || Beside::EXAMPLES.into_iter().find_map(of))
+                        .or_else(|| *of_this.get_or_init(|| of(Beside::Own)));
                     let media_form = known.filter(|_| form != ContentForm::Text);
                     media_form.ok_or_else(|| not_written(&what()))?.of_media(media).into()
                 }

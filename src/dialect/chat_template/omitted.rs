@@ -54,6 +54,9 @@ impl ChatTemplateRenderer {
     }
 }
 
+/// How many results without a call are looked at.
+const MOST_ASKED: usize = 16;
+
 /// The roles of results of which the template writes nothing, as some do that write results along with their calls. Only
 /// those without a call are looked for.
 fn lost_results<'m>(
@@ -67,19 +70,16 @@ fn lost_results<'m>(
             is_result(message) && has_call || message.others.get("tool_calls").is_some_and(|it| !says_nothing(it));
         is_result(message) && !has_call
     });
-    let without_call: Vec<(usize, &ChatMessage)> = without_call.collect();
-    let asked = |place: usize| format!("metatok asks what becomes of message {place}.");
-    let render_both = || {
-        let mut others = messages.to_vec();
-        for (place, _) in &without_call {
-            others[*place].content = Content::Text(asked(*place));
+    let mut written = None;
+    // Each is another rendering.
+    without_call.take(MOST_ASKED).filter_map(move |(place, message)| {
+        let text = written.get_or_insert_with(|| render(messages)).as_ref()?;
+        let is_written = |said: &str| text.contains(said.trim_matches(is_space));
+        if matches!(&message.content, Content::Text(said) if is_written(said)) {
+            return None;
         }
-        render(messages).zip(render(&others))
-    };
-    let texts = if without_call.is_empty() { None } else { render_both() };
-    without_call.into_iter().filter_map(move |(place, message)| {
-        let (text, of_others) = texts.as_ref()?;
-        let is_said = matches!(&message.content, Content::Text(said) if text.contains(said.trim_matches(is_space)));
-        (!is_said && !of_others.contains(&asked(place))).then_some(&*message.role)
+        let mut others = messages.to_vec();
+        others[place].content = Content::Text(format!("metatok asks what becomes of message {place}"));
+        (render(&others).as_ref() == Some(text)).then_some(&*message.role)
     })
 }

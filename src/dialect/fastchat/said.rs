@@ -105,7 +105,9 @@ fn of<'m>(message: &'m Message, index: usize, is_first: bool, has_role: &impl Fn
     }
     let own = openai_role(&message.role).unwrap_or(&message.role);
     let fallback = message.fallback_role.as_deref().map(|role| openai_role(role).unwrap_or(role));
-    let has_place = has_role(own) && (is_first || own != "system");
+    let said = Said { fallback, ..Said::new(own, message.prompt.content_ref(), index, true)? };
+    // An empty system message needs no place.
+    let has_place = (is_first || own != "system") && (has_role(own) || own == "system" && said.is_nothing());
     let role = if has_place { own } else { fallback.filter(|role| has_role(role)).unwrap_or(own) };
-    Ok(Said { fallback, ..Said::new(role, message.prompt.content_ref(), index, true)? })
+    Ok(Said { role, ..said })
 }
