@@ -148,14 +148,15 @@ fn is_last_word(text: &str, found: &Found<'_>) -> bool {
     !text[found.end()..].contains(char::is_alphanumeric)
 }
 
-/// Whether the text of an option begins with another label: `(C) B cells`, and not `(C) (B)`.
+/// Whether the text of an option begins with another label: `(C) B cells` and `C．B细胞`, and not `(C) (B)` or `(C)/B`.
 fn begins_text_of(text: &str, option: &Found<'_>, other: &Found<'_>) -> bool {
-    let is_bracketed = |one: &Found<'_>| text[..one.at].ends_with(['(', '[', '（', '【']);
-    let is_beside = text.get(option.end()..other.at).is_some_and(|signs| !signs.contains(char::is_alphanumeric));
-    is_bracketed(option)
-        && !is_bracketed(other)
-        && is_beside
-        && text[option.end()..].starts_with([')', ']', '）', '】'])
+    let is_bracketed = text[..option.at].ends_with(['(', '[', '（', '【']);
+    let is_apart = match text.get(option.end()..other.at).map(str::trim) {
+        Some(")" | "]" | "）" | "】") => is_bracketed,
+        Some("．") => true,
+        _ => false,
+    };
+    is_apart && text[other.end()..].trim_start_matches(' ').starts_with(char::is_alphabetic)
 }
 
 /// Whether the words after it say that it is meant, it alone: `A is correct`, and not `A and B`.
@@ -429,6 +430,9 @@ mod tests {
             ("答案：C．A点", Some("C")),
             ("The answer is (C) (B).", None),
             ("The answer is (C) or B.", None),
+            ("The answer is (A)/B", None),
+            ("The answer is (A), B, and (D).", None),
+            ("答案：A．B", None),
             // What others answer.
             ("The answer is B. Students often answer A.", Some("B")),
             ("答案：C。甲选择B，乙选择A。", Some("C")),
@@ -437,6 +441,8 @@ mod tests {
             ("A는 틀렸고 정답은 B입니다.", Some("B")),
             ("정답은 B가 아니라 C입니다.", Some("C")),
             ("정답은 A가 아닙니다.", None),
+            ("정답은 A와 C입니다.", None),
+            ("만약 비가 오면 정답은 A이다.", None),
             ("D램은 메모리이다.", None),
             // Not every label after such a word is the answer.
             ("Correct answer: C\nWrong answer: B", Some("C")),

@@ -56,7 +56,7 @@ pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
     let adjectives =
         "correct|right|true|accurate|valid|supported|mentioned|stated|included|consistent|possible|required";
     insensitive(&format!(
-        r"\b(?:i|we)(?: would|['’]d)? (?:think|believe|say)\b|\b(?:no|without(?: a| any)?|beyond(?: a| any)?)(?: reasonable)? doubt\b|\bnot (?:{adjectives}) (?:is|are|was)\b\W*$|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
+        r"\b(?:i|we)(?: would|['’]d)? (?:think|believe|say)\b|\b(?:no|without(?: a| any)?|beyond(?: a| any)?)(?: reasonable)? doubt\b|\bnot (?:{adjectives}) (?:is|are|was)\b\W*$|(^\W*(?:is|was) (?:it|the)\b|\b(?:{words})\b|n['’]t\b|cannot|만약|如果|假如|若|是否|有人|很多|[误错][选選]|易错|错误答案|不[是选選能要应]|[而并]非|而不|除)"
     ))
 });
 
@@ -156,8 +156,8 @@ pub(super) static CONCEDED: LazyLock<Regex> =
 
 /// Between two labels either of which may be meant: nothing, or a word such as `or`.
 pub(super) static OPEN: LazyLock<Regex> = LazyLock::new(|| {
-    let signs = r"[^\p{L}\p{N}.．:;!?。：；\n]*";
-    let joined = format!(r"^{signs}(?:as well as|(?:and|or|nor)\b(?:\W+\w+){{0,2}}|[和与])?{signs}$");
+    let signs = r"[^\p{L}\p{N}.:;!?。：；\n]*";
+    let joined = format!(r"^{signs}(?:as well as|(?:and|or|nor)\b(?:\W+\w+){{0,2}}|[和与]|[와과나])?{signs}$");
     insensitive(&format!(
         r"{joined}|(?:\b(?:or|nor)\b(?:\W+\w+)?|\b(?:otherwise|else)\b[^.!?\n]*|(?:或者?|还是|否则)[选選]?){signs}$"
     ))

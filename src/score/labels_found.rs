@@ -32,8 +32,8 @@ const BEFORE_SENTENCE: [char; 13] = ['.', '!', '?', ':', ';', '-', '–', '—',
 /// Signs that end a sentence, or its line.
 const SENTENCE_END: [char; 9] = ['.', ';', '!', '?', '。', '；', '！', '？', '\n'];
 
-/// What Korean appends to a label to say that it is one: `정답은 B입니다`.
-const COPULAS: [&str; 5] = ["입니다", "이다", "이에요", "예요", "번"];
+/// What Korean appends to a label that is meant, perhaps with the next one: `정답은 B입니다`, `A와 C`.
+const PARTICLES: [&str; 8] = ["입니다", "이다", "이에요", "예요", "번", "와 ", "과 ", "나 "];
 
 /// A label in a text.
 #[derive(Clone, Copy)]
@@ -168,12 +168,12 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
             if has_any_case { (&*lowercase, label.to_ascii_lowercase()) } else { (text, label.clone()) };
         for (at, _) in searched.match_indices(&*sought) {
             let (before, after) = (&text[..at], &text[at + label.len()..]);
-            let is_predicate = COPULAS.iter().any(|copula| after.starts_with(copula));
+            let has_particle = PARTICLES.iter().any(|particle| after.starts_with(particle));
             let is_compound = after.starts_with(['+', '#'])
                 || after.strip_prefix('-').is_some_and(|after| after.starts_with(char::is_alphanumeric))
                 || is_part_of_number(before, label, after)
                 || is_initial(before, label, after);
-            if !is_compound && !continues(before.chars().rev()) && (is_predicate || !continues(after.chars())) {
+            if !is_compound && !continues(before.chars().rev()) && (has_particle || !continues(after.chars())) {
                 found.push(Found {
                     at,
                     label,

@@ -33,7 +33,7 @@ pub(super) type Render<'r> = &'r dyn Fn(&[ChatMessage], Beside) -> Option<String
 
 /// What one conversation shows where the template refuses the examples: not for others.
 #[derive(Default)]
-struct OfOne {
+pub(super) struct OfOne {
     contents: [OnceCell<Option<ContentForm>>; RoleKind::COUNT],
     media: [[OnceCell<Option<MediaForm>>; MediaKind::ALL.len()]; RoleKind::COUNT],
 }
@@ -149,11 +149,11 @@ impl Forms {
     }
 
     /// Whether the template writes nothing of what a role says.
-    pub(super) fn is_silent(&self, role: &str, render: Render<'_>) -> bool {
+    pub(super) fn is_silent(&self, role: &str, render: Render<'_>, of_one: &OfOne) -> bool {
         const MOST: usize = 64;
         let role_kind = RoleKind::of(role);
         if role == role_kind.role() {
-            return self.known(role_kind, render) == Some(ContentForm::Nothing);
+            return self.known(role_kind, render, of_one) == Some(ContentForm::Nothing);
         }
         // It is never waited for: after a fork, whoever has it locked may be gone.
         let known = || Some(*self.silent.try_lock().ok()?.get(role)?);
@@ -176,17 +176,16 @@ impl Forms {
         })
     }
 
-    fn known(&self, role_kind: RoleKind, render: Render<'_>) -> Option<ContentForm> {
-        found(&self.contents[role_kind as usize], || ContentForm::of_any(role_kind, role_kind.role(), render))
+    fn known(&self, role_kind: RoleKind, render: Render<'_>, of_one: &OfOne) -> Option<ContentForm> {
+        let (kind, role) = (role_kind as usize, role_kind.role());
+        let of_this = || ContentForm::of(role_kind, role, render, Beside::Own);
+        found(&self.contents[kind], || ContentForm::of_any(role_kind, role, render))
+            .or_else(|| *of_one.contents[kind].get_or_init(of_this))
     }
 
     /// If nothing is known of a kind, it is the user's.
     fn content_form(&self, role_kind: RoleKind, render: Render<'_>, of_one: &OfOne) -> ContentForm {
-        let of_this = || {
-            let find = || ContentForm::of(role_kind, role_kind.role(), render, Beside::Own);
-            *of_one.contents[role_kind as usize].get_or_init(find)
-        };
-        match self.known(role_kind, render).or_else(of_this) {
+        match self.known(role_kind, render, of_one) {
             None | Some(ContentForm::Nothing) if role_kind == RoleKind::User => ContentForm::Either,
             None | Some(ContentForm::Nothing) => self.content_form(RoleKind::User, render, of_one),
             Some(form) => form,

@@ -6,6 +6,7 @@ use crate::conversation::{
 use crate::dialect::chat_template::ChatTemplateRenderer;
 use crate::dialect::chat_template::beside::Beside;
 use crate::dialect::chat_template::context::{Chat, REASONING};
+use crate::dialect::chat_template::forms::OfOne;
 use crate::render::Omissions;
 
 impl ChatTemplateRenderer {
@@ -37,14 +38,15 @@ impl ChatTemplateRenderer {
             }
         }
         let Ok(chat) = Chat::of(conversation, &self.added, false) else { return omissions };
-        let (forms, render) = self.forms(chat);
+        let ((forms, render), of_one) = (self.forms(chat), OfOne::default());
+        let is_silent = |role: &&str| forms.is_silent(role, &render, &of_one);
         let says_something = |message: &&ChatMessage| !message.content.is_empty();
         let messages = conversation.messages().unwrap_or_default();
         let said = messages.iter().filter(says_something);
-        omissions.roles.extend(said.map(|message| &*message.role).filter(|role| forms.is_silent(role, &render)));
+        omissions.roles.extend(said.map(|message| &*message.role).filter(is_silent));
         let render_own = |messages: &[ChatMessage]| render(messages, Beside::Own);
         let lost = lost_results(messages, &render_own);
-        omissions.roles.extend(lost.filter(|role| !forms.is_silent(role, &render)));
+        omissions.roles.extend(lost.filter(|role| !is_silent(role)));
         let arguments = messages.iter().flat_map(ChatMessage::call_arguments);
         let texts = arguments.filter(|arguments| arguments.as_str().is_some_and(|text| !text.is_empty())).count();
         if texts > 0 && forms.encodes_arguments(&render) {
