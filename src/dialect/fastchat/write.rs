@@ -92,14 +92,6 @@ impl<'a> Writer<'a, '_> {
         let element = if is_prompt_end { Element::GenerationPrompt } else { Element::RoleBegin };
         let header = Part { element, ..part };
         let is_bare = index == 0 && !is_open && layout.first != First::Ordinary;
-        let has_system = self.system.is_some_and(|(text, _)| !text.is_empty());
-        if index == 0 && is_open && layout.first == First::AfterSystem && has_system {
-            return Err(ErrorKind::Conversation(format!(
-                "the style {:?} writes a system message only before a first message that has a text",
-                serde_name(template.style)
-            ))
-            .into());
-        }
         if is_bare {
             if layout.first == First::AfterSystem {
                 self.system();
