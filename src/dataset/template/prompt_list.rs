@@ -32,14 +32,14 @@ pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Res
     insert(items, token, with, |text| Ok(text.to_owned()))
 }
 
-/// How often a token is in a prompt list.
-pub(crate) fn occurrences(items: &[Item], token: &str) -> usize {
-    let count = |item: &Item| match item {
-        Item::Text(text) => text.matches(token).count(),
-        Item::Message(Message { prompt: Prompt::Text(prompt), .. }) => prompt.matches(token).count(),
-        Item::Message(_) | Item::Marker(_) => 0,
-    };
-    items.iter().map(count).sum()
+/// How often a token is in the strings and prompts.
+pub(crate) fn occurrences(prompt: &Conversation, token: &str) -> usize {
+    let count = |text: &str| text.matches(token).count();
+    match prompt {
+        Conversation::Text(text) => count(text),
+        Conversation::List(items) => items.iter().filter_map(text_of).map(count).sum(),
+        Conversation::Messages(_) | Conversation::Chat(_) => 0,
+    }
 }
 
 /// Replaces a token as [`replace`] does, and transforms the text around it first.

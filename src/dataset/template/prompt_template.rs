@@ -210,12 +210,7 @@ impl PromptTemplate {
 
     /// Rejects examples that would make a prompt too long, before they are in it.
     fn check_inserted(&self, prompt: &Conversation, token: &str, with: &Conversation) -> Result<()> {
-        let count = match prompt {
-            Conversation::Text(text) => text.matches(token).count(),
-            Conversation::List(items) => occurrences(items, token),
-            Conversation::Messages(_) | Conversation::Chat(_) => 0,
-        };
-        let is_too_long = count.saturating_mul(with.bytes()) > self.max_row_bytes;
+        let is_too_long = occurrences(prompt, token).saturating_mul(with.bytes()) > self.max_row_bytes;
         if is_too_long { Err(ErrorKind::RowTooLong(self.max_row_bytes).into()) } else { Ok(()) }
     }
 
