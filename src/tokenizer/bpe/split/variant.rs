@@ -9,13 +9,18 @@ pub(crate) struct Variant {
     pub(super) contractions: bool,
     /// Whether marks are like letters.
     pub(super) marks: bool,
-    /// How many digits a word has at most, 1 to 9.
+    /// How many digits a word has at most: 1 to 9, or [`ANY_NUMBER`].
     pub(super) digits: u32,
     /// Whether what is between digits is a text of its own.
     pub(super) digits_apart: bool,
     /// Whether line ends after punctuation belong to it.
     pub(super) tails: bool,
+    /// Whether the white space that ends a text is one word.
+    pub(super) trailing_space: bool,
 }
+
+/// No limit.
+pub(super) const ANY_NUMBER: u32 = u32::MAX;
 
 /// Each part in the spellings that say the same, the usual one first.
 const CONTRACTIONS: [&str; 3] = ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "'(?i:[sdmt]|ll|ve|re)", "(?i:'(?:[sdmt]|ll|ve|re))"];
@@ -26,17 +31,21 @@ const SIGNS: [&str; 2] = [r" ?[^\s\p{L}\p{N}]+", r" ?[^\s\p{L}\p{N}]++"];
 const SIGNS_BUT_MARKS: [&str; 1] = [r" ?[^\s\p{L}\p{M}\p{N}]+"];
 const SIGNS_WITHOUT_TAILS: &str = r" ?[^\s\p{L}\p{N}\r\n]+";
 const TAILS: [&str; 2] = [r"[\r\n]*", r"[\r\n]*+"];
+/// For Oniguruma, a line ends here, too. But there is always white space before it, none of which is given back.
+const TRAILING_SPACE: &str = r"\s++$";
 const LINE_ENDS: [&str; 2] = [r"\s*[\r\n]+", r"\s*[\r\n]"];
 const SPACE: [&str; 2] = [r"\s+(?!\S)|\s+", r"\s+(?!\S)|\s"];
 
 impl Variant {
     /// GPT-4, Llama 3, GLM-4.
     pub(super) const CL100K: Self =
-        Self { contractions: true, marks: false, digits: 3, digits_apart: false, tails: true };
+        Self { contractions: true, marks: false, digits: 3, digits_apart: false, tails: true, trailing_space: false };
     /// Up to Qwen3.
     pub(super) const QWEN: Self = Self { digits: 1, ..Self::CL100K };
     /// From Qwen3.5 on.
     pub(super) const QWEN3_5: Self = Self { marks: true, ..Self::QWEN };
+    /// GPT-4, as tiktoken writes it since 0.8, and as Oniguruma reads it.
+    pub(super) const TIKTOKEN: Self = Self { digits: ANY_NUMBER, trailing_space: true, ..Self::CL100K };
 
     /// The one that a pattern is, if it is one.
     pub(super) fn of(pattern: &str) -> Option<Self> {
@@ -51,28 +60,36 @@ impl Variant {
         let (digits, rest) = digits(rest)?;
         let rest = rest.strip_prefix('|')?;
         let (tails, rest) = signs(rest, marks)?;
+        let (trailing_space, rest) = match alternative(rest, &[TRAILING_SPACE]) {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
         let rest = alternative(rest, &LINE_ENDS)?;
-        let this = Self { contractions, marks, digits, digits_apart: false, tails };
+        let this = Self { contractions, marks, digits, digits_apart: false, tails, trailing_space };
         SPACE.contains(&rest).then_some(this)
     }
 
     /// The variant of `pattern`, which cuts the text between digits. `apart` is the pattern that cuts digits apart before it.
     pub(super) fn behind_digits(apart: &str, pattern: &str) -> Option<Self> {
         let (apart, "") = digits(apart)? else { return None };
-        // Digits are cut apart before, so more than nine in a row are never left.
-        let pattern = pattern.replacen(&format!("|{DIGITS}+|"), &format!("|{DIGITS}{{1,9}}|"), 1);
-        let all = Self::of(&pattern).filter(|all| all.digits >= apart)?;
+        // White space before a digit ends a text there.
+        let all = Self::of(pattern).filter(|all| all.digits >= apart && !all.trailing_space)?;
         Some(Self { digits: apart, digits_apart: true, ..all })
     }
 
     /// The steps of a pre-tokenizer that cuts so.
     pub(super) fn steps(self) -> Value {
-        let digits = format!("{DIGITS}{{1,{}}}", self.digits);
+        let digits = match self.digits {
+            ANY_NUMBER => format!("{DIGITS}+"),
+            most => format!("{DIGITS}{{1,{most}}}"),
+        };
         let mut parts = if self.contractions { vec![CONTRACTIONS[0]] } else { Vec::new() };
         parts.extend([if self.marks { LETTERS_AND_MARKS } else { LETTERS[0] }, &digits]);
         let signs = [if self.marks { SIGNS_BUT_MARKS[0] } else { SIGNS[0] }, if self.tails { TAILS[0] } else { "" }];
         let signs = signs.concat();
-        parts.extend([&signs, LINE_ENDS[0], SPACE[0]]);
+        parts.push(&signs);
+        parts.extend(self.trailing_space.then_some(TRAILING_SPACE));
+        parts.extend([LINE_ENDS[0], SPACE[0]]);
         let pattern = parts.join("|");
         match self.digits_apart {
             true => steps(&[&digits, &pattern]),
@@ -88,7 +105,15 @@ fn alternative<'p>(pattern: &'p str, spellings: &[&str]) -> Option<&'p str> {
 
 /// How many digits a word has at most, and what follows.
 fn digits(pattern: &str) -> Option<(u32, &str)> {
-    let rest = pattern.strip_prefix(DIGITS)?;
+    let (most, rest) = counted_digits(pattern.strip_prefix(DIGITS)?)?;
+    // For Oniguruma, a plus after a count does not forbid giving back, as it does elsewhere: all that is counted may be repeated.
+    Some(match rest.strip_prefix('+') {
+        Some(rest) => (ANY_NUMBER, rest),
+        None => (most, rest),
+    })
+}
+
+fn counted_digits(rest: &str) -> Option<(u32, &str)> {
     let Some(counted) = rest.strip_prefix('{') else { return Some((1, rest)) };
     if let Some(rest) = counted.strip_prefix("1}") {
         return Some((1, rest));
@@ -157,6 +182,13 @@ pub(super) mod tests {
                     r"(?i:'(?:[sdmt]|ll|ve|re))|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|\s+(?!\S)|\s",
                 ],
             ),
+            // GPT-4, as tiktoken writes it today.
+            (
+                Variant::TIKTOKEN,
+                vec![
+                    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+                ],
+            ),
             // Seed.
             (
                 Variant { tails: false, ..qwen },
@@ -210,11 +242,17 @@ pub(super) mod tests {
         assert!(Variant::of(&possessive.replacen("?+", "?", 1)).is_some());
         // A mark by itself is not a word there.
         assert_eq!(Variant::of(possessive), None);
-        for (counted, expected) in
-            [(r"\p{N}{1}|", Some((1, "|"))), (r"\p{N}", Some((1, ""))), (r"\p{N}{1,9}+", Some((9, "+")))]
-        {
-            assert_eq!(digits(counted), expected);
+        for (counted, expected) in [
+            (r"\p{N}{1}|", (1, "|")),
+            (r"\p{N}", (1, "")),
+            (r"\p{N}{1,9}?", (9, "?")),
+            (r"\p{N}{1,9}+|", (ANY_NUMBER, "|")),
+            (r"\p{N}++", (ANY_NUMBER, "+")),
+        ] {
+            assert_eq!(digits(counted), Some(expected));
         }
+        let trailing = Variant::TIKTOKEN.steps()[0]["pattern"]["Regex"].as_str().map(str::to_owned);
+        assert_eq!(Variant::behind_digits(r"\p{N}", &trailing.expect("it is a text")), None);
         for not in [r"\p{N}{2}", r"\p{N}{0}", r"\p{N}{1,0}", r"\p{N}{1,10}", r"\p{N}{1,"] {
             assert_eq!(digits(not), None, "{not}");
         }

@@ -79,6 +79,9 @@ impl Blocks {
             Pattern::Cl100k(Variant::QWEN3_5) => {
                 self.cut(simd, const { Rules::of(Pattern::Cl100k(Variant::QWEN3_5)) }, text)
             }
+            Pattern::Cl100k(Variant::TIKTOKEN) => {
+                self.cut(simd, const { Rules::of(Pattern::Cl100k(Variant::TIKTOKEN)) }, text)
+            }
             Pattern::Cl100k(_) => self.cut(simd, Rules::of(pattern), text),
             Pattern::O200k => self.cut(simd, const { Rules::of(Pattern::O200k) }, text),
             Pattern::Tekken => self.cut(simd, const { Rules::of(Pattern::Tekken) }, text),
@@ -141,6 +144,7 @@ impl Blocks {
             count += found;
         }
         self.ends[count] = bytes.len() as u32;
-        Some(count + usize::from(!bytes.is_empty()))
+        count += usize::from(!bytes.is_empty());
+        Some(rules.with_trailing_space(text, &mut self.ends[..count]))
     }
 }

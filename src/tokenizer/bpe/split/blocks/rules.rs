@@ -7,7 +7,7 @@ use crate::tokenizer::bpe::split::blocks::classes::{Classes, Told};
 use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_han, is_of_script, kind_of};
 use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 use crate::tokenizer::bpe::split::pattern::Pattern;
-use crate::tokenizer::bpe::split::variant::Variant;
+use crate::tokenizer::bpe::split::variant::{ANY_NUMBER, Variant};
 
 /// How a pattern cuts.
 #[derive(Clone, Copy)]
@@ -29,6 +29,8 @@ pub(super) struct Rules {
     scripts: bool,
     /// Whether Chinese letters are pieces of their own.
     han: bool,
+    /// Whether the white space that ends a text is one piece.
+    trailing_space: bool,
 }
 
 /// What belongs to a piece of letters.
@@ -72,7 +74,7 @@ impl Rules {
     }
 
     const fn of_variant(variant: Variant) -> Self {
-        let Variant { contractions, marks, digits, digits_apart, tails } = variant;
+        let Variant { contractions, marks, digits, digits_apart, tails, trailing_space } = variant;
         Self {
             words: Words::Cl100k,
             contractions: if contractions { Contractions::Any } else { Contractions::None },
@@ -83,6 +85,7 @@ impl Rules {
             slashes: false,
             scripts: false,
             han: false,
+            trailing_space,
         }
     }
 
@@ -95,7 +98,7 @@ impl Rules {
             han: self.han,
             marks: self.marks,
             // Groups are made of digits of one byte.
-            wide_digits: matches!(self.digits, None | Some(1)) && !self.digits_apart,
+            wide_digits: matches!(self.digits, None | Some(1 | ANY_NUMBER)) && !self.digits_apart,
         }
     }
 
@@ -109,6 +112,7 @@ impl Rules {
         let digits = match self.digits {
             None => of.digits & !was.digit & !was.space,
             Some(1) => of.digits & !of.inner,
+            Some(ANY_NUMBER) => of.digits & !was.digit,
             Some(most) => digit_groups(of.digits, was.digit, most, &mut before.digits),
         };
         let parting = self.parting(block);
@@ -135,6 +139,24 @@ impl Rules {
         }
         before.carry(of);
         starts
+    }
+
+    /// How many pieces a text has that ends with white space, where these are all its ends.
+    #[inline(always)]
+    pub(super) fn with_trailing_space(self, text: &str, ends: &mut [u32]) -> usize {
+        let before = text.trim_end().len();
+        if !self.trailing_space || before == text.len() {
+            return ends.len();
+        }
+        // Line ends after punctuation belong to it.
+        let others = if before == 0 { 0 } else { ends.partition_point(|end| (*end as usize) < before) + 1 };
+        match ends.get_mut(others) {
+            Some(end) => {
+                *end = text.len() as u32;
+                others + 1
+            }
+            None => others,
+        }
     }
 
     /// The last white space before something else, which belongs to it, or is a piece.
