@@ -1,26 +1,34 @@
-//! A cheap test whether a text is composed (in the form NFC), as nearly all text is.
+//! Cheap tests whether a text is composed (in the form NFC or NFKC), as nearly all text is.
 //!
 //! Normalizing begins with the same test, but looks up each character in three tables.
 
 use std::iter::once;
 
 use unicode_normalization::char::canonical_combining_class;
-use unicode_normalization::{IsNormalized, is_nfc_quick};
+use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 
 use crate::tokenizer::pages::{PAGE, Pages};
 
-/// One bit for each character that is composed regardless of its neighbours.
-static INERT: Pages<[u64; PAGE / 64]> = Pages::new(|chars| {
-    let is_inert = |c: char| canonical_combining_class(c) == 0 && is_nfc_quick(once(c)) == IsNormalized::Yes;
+/// A bit for each character of a page.
+type Bits = [u64; PAGE / 64];
+
+/// The characters that are composed regardless of their neighbours.
+static INERT: Pages<Bits> = Pages::new(|chars| bits(chars, |c| is_nfc_quick(once(c)) == IsNormalized::Yes));
+/// The same for the form NFKC.
+static INERT_COMPATIBLY: Pages<Bits> = Pages::new(|chars| bits(chars, |c| is_nfkc_quick(once(c)) == IsNormalized::Yes));
+
+/// The characters that this is true of, but those that combine with others.
+fn bits(chars: &[Option<char>], is_composed: fn(char) -> bool) -> Bits {
+    let is_inert = |c: char| canonical_combining_class(c) == 0 && is_composed(c);
     let mut bits = [0; PAGE / 64];
     for (at, c) in chars.iter().enumerate() {
         bits[at / 64] |= u64::from(c.is_some_and(is_inert)) << (at % 64);
     }
     bits
-});
+}
 
-fn is_inert(c: char) -> bool {
-    INERT.get(c as usize).is_some_and(|(bits, at)| bits[at / 64] >> (at % 64) & 1 == 1)
+fn has(pages: &Pages<Bits>, c: char) -> bool {
+    pages.get(c as usize).is_some_and(|(bits, at)| bits[at / 64] >> (at % 64) & 1 == 1)
 }
 
 /// Whether the text is certainly composed. If not, only normalizing can tell.
@@ -29,11 +37,21 @@ pub(crate) fn is_composed(text: &str) -> bool {
         return true;
     }
     // In UTF-8 these bytes, and no others, begin the characters from U+0300 on, where combining characters begin.
-    let is_beyond_latin = |byte: &u8| *byte >= 0xCC;
+    all_from(text, 0xCC, &INERT)
+}
+
+/// Whether the text is certainly in the form NFKC. If not, only normalizing can tell.
+pub(crate) fn is_compatibly_composed(text: &str) -> bool {
+    text.is_ascii() || all_from(text, 0x80, &INERT_COMPATIBLY)
+}
+
+/// Whether all characters that begin with this byte or a higher one are in these pages.
+fn all_from(text: &str, lowest: u8, pages: &Pages<Bits>) -> bool {
     let mut rest = text;
-    while let Some(at) = rest.as_bytes().iter().position(is_beyond_latin) {
+    while let Some(at) = rest.as_bytes().iter().position(|byte| *byte >= lowest) {
+        // Between characters, a byte from 0x80 on begins one.
         let mut chars = rest[at..].chars();
-        if !chars.next().is_some_and(is_inert) {
+        if !chars.next().is_some_and(|c| has(pages, c)) {
             return false;
         }
         rest = chars.as_str();
@@ -88,19 +106,28 @@ mod tests {
 
     #[test]
     fn composed_text_does_not_change() {
-        let inert: Vec<char> = ('\0'..=char::MAX).filter(|c| is_composed(c.encode_utf8(&mut [0; 4]))).collect();
-        assert!(inert.len() > 100_000);
-        // Each alone, after others and before others.
-        for (a, b) in inert.iter().zip(inert.iter().rev()) {
-            let text: String = [*a, 'a', *b, '\u{e9}', *a, *b, '\u{4e00}', *a, '\u{1100}', *b].iter().collect();
-            assert_eq!(text.nfc().collect::<String>(), text);
+        type Form = (fn(&str) -> bool, fn(&str) -> String);
+        let forms: [Form; 2] =
+            [(is_composed, |text| text.nfc().collect()), (is_compatibly_composed, |text| text.nfkc().collect())];
+        for (is_composed, compose) in forms {
+            let inert: Vec<char> = ('\0'..=char::MAX).filter(|c| is_composed(c.encode_utf8(&mut [0; 4]))).collect();
+            assert!(inert.len() > 90_000, "{}", inert.len());
+            // Each alone, after others and before others.
+            for (a, b) in inert.iter().zip(inert.iter().rev()) {
+                let text: String = [*a, 'a', *b, '\u{e9}', *a, *b, '\u{4e00}', *a, '\u{1100}', *b].iter().collect();
+                assert!(is_composed(&text));
+                assert_eq!(compose(&text), text);
+            }
         }
     }
 
     #[test]
     fn what_may_compose_is_not_certain() {
         for text in ["e\u{301}", "\u{1161}", "\u{304b}\u{3099}", "\u{340}", "\u{2126}", "\u{f900}", "\u{20000}"] {
-            assert!(!is_composed(text), "{text:?}");
+            assert!(!is_composed(text) && !is_compatibly_composed(text), "{text:?}");
+        }
+        for text in ["\u{a0}", "½", "ﬁ", "１", "㎏", "…", "™", "\u{3000}", "ｶ"] {
+            assert!(is_composed(text) && !is_compatibly_composed(text), "{text:?}");
         }
     }
 }

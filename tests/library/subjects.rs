@@ -166,6 +166,19 @@ fn synthetic() -> Vec<TokenizerFiles> {
     push_added(&mut lower, &[("<TAG>", &["normalized"]), ("<Raw>", &["special"])]);
     all.push(files("normalized to lower case", &lower));
 
+    let mut compatible = demo.clone();
+    compatible["normalizer"] = json!({ "type": "NFKC" });
+    push_added(&mut compatible, &[("<ﬁ>", &["normalized"]), ("<½>", &["special"])]);
+    all.push(files("composed by compatibility", &compatible));
+
+    let mut tiktoken = demo.clone();
+    let pattern = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s";
+    tiktoken["pre_tokenizer"] = json!({ "type": "Sequence", "pretokenizers": [
+        { "type": "Split", "pattern": { "Regex": pattern }, "behavior": "Isolated", "invert": false },
+        { "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false },
+    ] });
+    all.push(files("cut as tiktoken cuts for GPT-4", &tiktoken));
+
     let words = SENTENCE_PIECES.clone();
     for scheme in ["first", "always", "never"] {
         let mut json = words.clone();

@@ -36,7 +36,7 @@ use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::added::Form;
 use crate::tokenizer::backend::{Backend, IdWithBytes, Scratch};
-use crate::tokenizer::composed::is_composed;
+use crate::tokenizer::composed::{is_compatibly_composed, is_composed};
 use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 pub(crate) use definition::Tables;
 use encoder::Buffers;
@@ -57,8 +57,11 @@ pub(crate) struct Bpe {
 /// What happens to text before it is cut.
 enum Normalizer {
     None,
-    /// Characters are composed (NFC).
-    Composes(NormalizerWrapper),
+    /// Characters are composed, unless a text certainly is.
+    Composes {
+        library: NormalizerWrapper,
+        is_composed: fn(&str) -> bool,
+    },
     /// Spaces become meta spaces, of which one may be put before a text. The encoder takes one for the other, so that
     /// ordinary text stays as it is.
     MarksSpaces {
@@ -84,7 +87,10 @@ impl Normalizer {
     fn of_bytes(library: Option<NormalizerWrapper>) -> Self {
         match library {
             None => Self::None,
-            Some(library @ NormalizerWrapper::NFC(_)) => Self::Composes(library),
+            Some(library @ NormalizerWrapper::NFC(_)) => Self::Composes { library, is_composed },
+            Some(library @ NormalizerWrapper::NFKC(_)) => {
+                Self::Composes { library, is_composed: is_compatibly_composed }
+            }
             Some(library) => Self::Other(library),
         }
     }
@@ -94,8 +100,8 @@ impl Normalizer {
         let library = match self {
             Self::None => return Ok(text),
             Self::MarksSpaces { prepends } => return Ok(marked(&text, *prepends).into()),
-            Self::Composes(_) if is_composed(&text) => return Ok(text),
-            Self::Composes(library) | Self::Other(library) => library,
+            Self::Composes { is_composed, .. } if is_composed(&text) => return Ok(text),
+            Self::Composes { library, .. } | Self::Other(library) => library,
         };
         let mut normalized = NormalizedString::from(text.as_ref());
         library.normalize(&mut normalized).map_err(failed)?;
@@ -194,10 +200,10 @@ impl Backend for Bpe {
 
     fn encode_run_with_offsets(&self, reader: Reader<'_>, run: Run<'_>) -> Option<Result<Vec<IdWithBytes>>> {
         let normalizer = match &self.normalizer {
-            Normalizer::Composes(library) if !is_composed(run.text) => library,
+            Normalizer::Composes { library, is_composed } if !is_composed(run.text) => library,
             Normalizer::Other(library) => library,
             // The tokens' own bytes tell where they come from.
-            Normalizer::None | Normalizer::Composes(_) | Normalizer::MarksSpaces { .. } => return None,
+            Normalizer::None | Normalizer::Composes { .. } | Normalizer::MarksSpaces { .. } => return None,
         };
         let mut out = Located::default();
         let done = encode_run(&LocatedPass { model: &self.model, normalizer }, reader, run, &mut out);
@@ -208,7 +214,7 @@ impl Backend for Bpe {
         matches!(self.model.symbols, Symbols::Bytes(_))
             && match self.normalizer {
                 Normalizer::None => true,
-                Normalizer::Composes(_) => is_composed(text),
+                Normalizer::Composes { is_composed, .. } => is_composed(text),
                 Normalizer::MarksSpaces { .. } | Normalizer::Other(_) => false,
             }
     }
