@@ -69,7 +69,7 @@ class Tokenizer:
         return self._core.special_token_ids[2]
 
     def encode(self, text: str) -> npt.NDArray[np.uint32]:
-        """The ids of a text, of shape (tokens,). Nothing is added around it."""
+        """The ids of a text, of shape (tokens,). Nothing is added around it. Words are remembered for the next call."""
         return self._core.encode(text)
 
     def decode(self, ids: Iterable[SupportsIndex] | npt.NDArray[Any], skip_special_tokens: bool = False) -> str:

@@ -18,6 +18,7 @@ use crate::tokenizer::dangling;
 use crate::tokenizer::definition::{Definition, Known, TokenizerFiles};
 use crate::tokenizer::fast::Fast;
 use crate::tokenizer::model_vocabulary::LARGEST_ID;
+use crate::tokenizer::spare::Spare;
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer, digest_of};
 
 /// What encodes, if it can.
@@ -204,6 +205,7 @@ impl Tokenizer {
             classic: OnceLock::new(),
             bytes: OnceLock::new(),
             look_ups: AtomicUsize::new(0),
+            spare: Spare::default(),
         })
     }
 }
