@@ -44,7 +44,7 @@ impl Variant {
     pub(super) const QWEN: Self = Self { digits: 1, ..Self::CL100K };
     /// From Qwen3.5 on.
     pub(super) const QWEN3_5: Self = Self { marks: true, ..Self::QWEN };
-    /// GPT-4, as tiktoken writes it since 0.8, and as Oniguruma reads it.
+    /// GPT-4, as tiktoken writes it today, and as Oniguruma reads it.
     pub(super) const TIKTOKEN: Self = Self { digits: ANY_NUMBER, trailing_space: true, ..Self::CL100K };
 
     /// The one that a pattern is, if it is one.
@@ -208,6 +208,13 @@ pub(super) mod tests {
                 Variant { digits_apart: true, ..cl100k },
                 vec![
                     r"\p{N}{1,3}",
+                    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+                ],
+            ),
+            (
+                Variant { digits: ANY_NUMBER, digits_apart: true, ..cl100k },
+                vec![
+                    r"\p{N}{1,3}+",
                     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
                 ],
             ),

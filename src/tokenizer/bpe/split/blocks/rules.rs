@@ -144,19 +144,15 @@ impl Rules {
     /// How many pieces a text has that ends with white space, where these are all its ends.
     #[inline(always)]
     pub(super) fn with_trailing_space(self, text: &str, ends: &mut [u32]) -> usize {
-        let before = text.trim_end().len();
-        if !self.trailing_space || before == text.len() {
+        if !self.trailing_space {
             return ends.len();
         }
+        let before = text.trim_end().len();
         // Line ends after punctuation belong to it.
         let others = if before == 0 { 0 } else { ends.partition_point(|end| (*end as usize) < before) + 1 };
-        match ends.get_mut(others) {
-            Some(end) => {
-                *end = text.len() as u32;
-                others + 1
-            }
-            None => others,
-        }
+        let Some(last) = ends.get_mut(others) else { return ends.len() };
+        *last = text.len() as u32;
+        others + 1
     }
 
     /// The last white space before something else, which belongs to it, or is a piece.
