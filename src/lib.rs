@@ -10,6 +10,7 @@ mod python_repr;
 mod by_form;
 mod common_prefix;
 mod fewest_dropped;
+mod idle;
 pub mod tokenizer;
 pub mod conversation;
 pub mod template;

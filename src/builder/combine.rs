@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use crate::assemble::{ContentTrust, Detail, Placeholders};
 use crate::builder::options::BuilderOptions;
@@ -12,6 +12,7 @@ use crate::builder::{PromptBuilder, Shared, Shortcut};
 use crate::compile::{CompiledTemplate, Compiler};
 use crate::dialect::{ChatTemplateRenderer, ConversationRenderer, Model, ModelChoice};
 use crate::error::{At, Fault, OfFile, Place, Result, Setting, Warning, WayOut, way_out};
+use crate::idle::Idle;
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{TokenId, Tokenizer, is_model};
@@ -160,7 +161,7 @@ impl PromptBuilder {
             warnings,
             refused: OnceLock::new(),
             own_roles: OnceLock::new(),
-            idle: Mutex::default(),
+            idle: Idle::default(),
             shortcut,
         };
         let BuilderOptions { spans, offsets, text, continue_final_message, .. } = *options;

@@ -18,7 +18,7 @@ mod text_encoder;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::AhoCorasick;
 
@@ -29,6 +29,7 @@ use crate::dataset::records::OwnRoles;
 use crate::dataset::{InputFormat, ReadsFor, RecordReader};
 use crate::dialect::{ChatTemplate, Day};
 use crate::error::{Result, Warning};
+use crate::idle::Idle;
 use crate::render::{ApiTemplate, Renderer};
 use crate::stop::{Completion, StopCriteria, Trimmer};
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
@@ -87,8 +88,8 @@ struct Shared {
     refused: OnceLock<Option<Warning>>,
     /// Computed on first use, because a chat template is rendered for it.
     own_roles: OnceLock<OwnRoles>,
-    #[expect(clippy::vec_box, reason = "sessions take them and give them back: only a pointer is moved")]
-    idle: Mutex<Vec<Box<Buffers>>>,
+    /// In boxes, because sessions take them and give them back: only a pointer is moved.
+    idle: Idle<Box<Buffers>>,
     shortcut: Shortcut,
 }
 

@@ -2,36 +2,19 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{LazyLock, MutexGuard, TryLockError};
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::buffers::Buffers;
-use crate::builder::{PromptBuilder, RunCounts, Shared};
+use crate::builder::{PromptBuilder, RunCounts};
 use crate::conversation::Conversation;
 use crate::error::{ErrorKind, Result};
 use crate::render::{Segment, Segments, TextArena};
 use crate::tokenizer::{Counts, TokenId};
 
-impl Shared {
-    /// The buffers that no session uses. Does not wait long: after a fork, the thread that held the lock may not exist.
-    #[expect(clippy::vec_box, reason = "a session has one in a box, too")]
-    fn idle(&self) -> Option<MutexGuard<'_, Vec<Box<Buffers>>>> {
-        const TRIES: usize = 100;
-        (0..TRIES).find_map(|_| match self.idle.try_lock() {
-            Ok(idle) => Some(idle),
-            Err(TryLockError::Poisoned(idle)) => Some(idle.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                std::thread::yield_now();
-                None
-            }
-        })
-    }
-}
-
 impl PromptBuilder {
     /// Builds many prompts on one thread with the same buffers, which are shared with this builder and its clones.
     pub fn session(&self) -> Session {
-        let buffers = self.shared.idle().and_then(|mut idle| idle.pop()).unwrap_or_default();
+        let buffers = self.shared.idle.take();
         Session {
             counted: buffers.assemble.cache.counts(),
             builder: self.clone(),
@@ -216,12 +199,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        static MOST: LazyLock<usize> =
-            LazyLock::new(|| 2 * std::thread::available_parallelism().map_or(1, usize::from));
-        let buffers = self.buffers.take();
-        // More are never used at once, and each has a cache of megabytes.
-        if let Some(mut idle) = self.builder.shared.idle().filter(|idle| idle.len() < *MOST) {
-            idle.extend(buffers);
+        if let Some(buffers) = self.buffers.take() {
+            self.builder.shared.idle.put(buffers);
         }
     }
 }

@@ -111,7 +111,7 @@ mod tests {
             [(is_composed, |text| text.nfc().collect()), (is_compatibly_composed, |text| text.nfkc().collect())];
         for (is_composed, compose) in forms {
             let inert: Vec<char> = ('\0'..=char::MAX).filter(|c| is_composed(c.encode_utf8(&mut [0; 4]))).collect();
-            assert!(inert.len() > 90_000, "{}", inert.len());
+            assert!(inert.len() > 100_000);
             // Each alone, after others and before others.
             for (a, b) in inert.iter().zip(inert.iter().rev()) {
                 let text: String = [*a, 'a', *b, '\u{e9}', *a, *b, '\u{4e00}', *a, '\u{1100}', *b].iter().collect();

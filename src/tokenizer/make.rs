@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use serde_json::Value;
 
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
+use crate::idle::Idle;
 use crate::panics::caught;
 use crate::tokenizer::added::AddedTokenMatcher;
 use crate::tokenizer::backend::Backend;
@@ -18,7 +19,6 @@ use crate::tokenizer::dangling;
 use crate::tokenizer::definition::{Definition, Known, TokenizerFiles};
 use crate::tokenizer::fast::Fast;
 use crate::tokenizer::model_vocabulary::LARGEST_ID;
-use crate::tokenizer::spare::Spare;
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer, digest_of};
 
 /// What encodes, if it can.
@@ -205,7 +205,7 @@ impl Tokenizer {
             classic: OnceLock::new(),
             bytes: OnceLock::new(),
             look_ups: AtomicUsize::new(0),
-            spare: Spare::default(),
+            idle: Idle::default(),
         })
     }
 }

@@ -49,7 +49,6 @@ mod read_otherwise;
 mod respell;
 mod run;
 mod run_cache;
-mod spare;
 mod spelled;
 mod token_bytes;
 mod token_id;
@@ -63,6 +62,7 @@ use serde_json::{Value, json};
 
 use crate::digest::digest_of_list;
 use crate::error::{Error, ErrorKind, Place, Result, counted};
+use crate::idle::Idle;
 use crate::panics::caught;
 pub use add_special_tokens::AddSpecialTokens;
 pub use added::AddedToken;
@@ -88,7 +88,6 @@ pub(crate) use named_tokens::NamedTokens;
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
 pub(crate) use run_cache::{Counts, LONG as LONG_RUN, RunCache};
-use spare::Spare;
 pub(crate) use spelled::Spelled;
 pub use token_id::TokenId;
 
@@ -133,7 +132,8 @@ pub struct Tokenizer {
     bytes: OnceLock<Arc<ByteTable>>,
     /// How many tokens were looked up without it.
     look_ups: AtomicUsize,
-    spare: Spare,
+    /// What earlier calls of [`Self::encode`] remember.
+    idle: Idle<Scratch>,
 }
 
 impl fmt::Debug for Tokenizer {
@@ -220,14 +220,15 @@ impl Tokenizer {
     /// The ids of a text, with added tokens found in it and nothing added around it: the `tokenizers` library's
     /// `encode(text, add_special_tokens=False)`.
     ///
-    /// The tokenizer remembers words for the next call: up to about 25 MB for each thread that encodes at the same time.
+    /// The tokenizer remembers words for the next call: up to about 25 MB for each thread that encodes at the same time,
+    /// for at most twice as many threads as cores.
     ///
     /// # Errors
     /// [`ErrorKind::Encode`] if the library fails.
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>> {
-        let (mut scratch, mut ids) = (self.spare.take(), Vec::new());
+        let (mut scratch, mut ids) = (self.idle.take(), Vec::new());
         self.encode_into(text, &mut scratch, &mut ids)?;
-        self.spare.put(scratch);
+        self.idle.put(scratch);
         Ok(ids)
     }
 

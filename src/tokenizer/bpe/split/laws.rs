@@ -114,8 +114,11 @@ fn text_is_cut_as_by_other_steps() {
             split("[一-龥ࠀ-一가-퟿]+"),
             {"type": "Digits", "individual_digits": true},
         ]),
-        // Jais 2, which takes the library.
+        // Jais 2, and GPT-4 as tiktoken has it today, which take the library.
         json!([split(r"\p{L}+|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1}")]),
+        json!([split(
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+        )]),
         // Tiny Aya and DeepSeek LLM, in part.
         json!([split(THREES), split(O200K)]),
         json!([split("[\r\n]"), split(r"\s?[!-/:-~！-／：-～‘-‟　-。]+"), split(LINE_END), split(r"\p{N}")]),
