@@ -17,6 +17,7 @@ pub(crate) const ADDED_TOKENS: &str = "added_tokens.json";
 /// How the contradiction ends in which a token has the id of ordinary text.
 pub(crate) const BOTH: &str = "texts of both have it";
 
+const LISTED: &str = "tokenizer.json: added_tokens";
 const IN_CONFIG: &str = "tokenizer_config.json: added_tokens_decoder";
 
 /// The added tokens of several files. A token that is also in the model keeps the model's id, as in both libraries.
@@ -29,6 +30,15 @@ pub(crate) struct AddedTokens<'v> {
     listed: HashSet<(TokenId, String)>,
     /// Contradictions between the files, as sentences.
     conflicts: Vec<String>,
+}
+
+/// An added token with the id of an entry of the model.
+struct Renamed<'v, 't> {
+    content: &'t str,
+    id: TokenId,
+    entry: &'v str,
+    /// Whether a text may become this entry.
+    is_written: bool,
 }
 
 impl<'v> AddedTokens<'v> {
@@ -46,12 +56,19 @@ impl<'v> AddedTokens<'v> {
         let listed: Vec<AddedToken> = match listed {
             Some(listed) => serde_path_to_error::deserialize(listed)
                 .map_err(|error| wording::at_path(wording::in_file(error.inner()).into(), error.path()))
-                .at("tokenizer.json: added_tokens")?,
+                .at(LISTED)?,
             None => Vec::new(),
         };
-        for token in listed {
+        for token in &listed {
             self.listed.insert((token.id, token.content.clone()));
-            self.add(token, "tokenizer.json: added_tokens")?;
+            self.add(token.clone(), LISTED)?;
+        }
+        for Renamed { content, id, entry, is_written } in self.renamed(&listed, &json["model"]) {
+            // An entry that no text becomes is a place that was kept for the token.
+            if is_written {
+                self.conflicts
+                    .push(format!("{LISTED} gives {content:?} the id {id}, which is {entry:?} in model.vocab; {BOTH}"));
+            }
         }
         Ok(())
     }
@@ -78,7 +95,17 @@ impl<'v> AddedTokens<'v> {
         for token in &declared {
             self.add(token.clone(), IN_CONFIG)?;
         }
-        self.note_renamed(&declared, model);
+        for Renamed { content, id, entry, is_written } in self.renamed(&declared, model) {
+            let outcome = match (is_written, self.listed.contains(&(id, content.to_owned()))) {
+                (true, false) => BOTH.to_owned(),
+                // As in InternLM2, whose vocabulary has names without a meaning there.
+                (false, false) => format!("{content:?} is used"),
+                (_, true) => continue,
+            };
+            self.conflicts.push(format!(
+                "{IN_CONFIG} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {outcome}"
+            ));
+        }
         Ok(())
     }
 
@@ -148,27 +175,22 @@ impl<'v> AddedTokens<'v> {
         Ok(())
     }
 
-    /// Notes tokens of `tokenizer_config.json` with ids that are other entries of the model.
-    fn note_renamed(&mut self, declared: &[AddedToken], model: &Value) {
+    /// Those of these tokens with ids that are other entries of the model.
+    fn renamed<'t>(&self, tokens: &'t [AddedToken], model: &Value) -> Vec<Renamed<'v, 't>> {
+        let mut by_id: Vec<(TokenId, &str)> = tokens.iter().map(|token| (token.id, &*token.content)).collect();
+        by_id.sort_unstable();
         // One pass over the vocabulary, which cannot be searched by id.
         let renamed = self.vocabulary.ids.iter().filter_map(|(entry, id)| {
-            let at = declared.binary_search_by_key(id, |token| token.id).ok()?;
-            let content = &declared[at].content;
-            let is_new = content != entry && self.added.contains_key(id);
-            (is_new && !self.listed.contains(&(*id, content.clone()))).then_some((entry.as_str(), (*id, content)))
+            let (_, content) = by_id[by_id.binary_search_by_key(id, |(id, _)| *id).ok()?];
+            (content != entry && self.added.contains_key(id)).then_some((entry.as_str(), (*id, content)))
         });
-        let renamed: HashMap<&str, (TokenId, &String)> = renamed.collect();
+        let renamed: HashMap<&str, (TokenId, &str)> = renamed.collect();
         let written = if renamed.is_empty() { HashSet::new() } else { written_by(model, &renamed) };
-        for (entry, (id, content)) in renamed {
-            let outcome = match written.contains(entry) {
-                true => BOTH.to_owned(),
-                // As in InternLM2, whose vocabulary has names without a meaning there.
-                false => format!("{content:?} is used"),
-            };
-            self.conflicts.push(format!(
-                "{IN_CONFIG} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {outcome}"
-            ));
-        }
+        let renamed = renamed.into_iter().map(|(entry, (id, content))| {
+            let is_written = written.contains(entry);
+            Renamed { content, id, entry, is_written }
+        });
+        renamed.collect()
     }
 }
 

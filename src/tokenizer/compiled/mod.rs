@@ -23,7 +23,7 @@ use crate::tokenizer::TokenizerFiles;
 use crate::tokenizer::definition::{Known, parse_json};
 
 /// Another form of the files, or another version of metatok, begins otherwise.
-const MARK: &str = concat!("metatok tokenizer 20, ", env!("CARGO_PKG_VERSION"), "\n");
+const MARK: &str = concat!("metatok tokenizer 21, ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// What is kept of a tokenizer besides its vocabulary.
 #[derive(Serialize, Deserialize)]
