@@ -86,7 +86,10 @@ impl FileKind {
     pub(crate) fn of_json(json: &Value) -> Option<Self> {
         let object = json.as_object()?;
         let has = |key: &str| object.contains_key(key);
-        Some(if has("model") && has("added_tokens") {
+        // Any word may be in a vocabulary, also the keys of the others.
+        Some(if object.len() > 100 && object.values().all(Value::is_u64) {
+            Self::Vocabulary
+        } else if has("model") && has("added_tokens") {
             Self::Tokenizer
         } else if has("weight_map") {
             Self::WeightsIndex
@@ -100,8 +103,6 @@ impl FileKind {
             Self::ModelFile
         } else if has("eos_token_id") || has("transformers_version") {
             Self::GenerationConfig
-        } else if object.len() > 100 && object.values().all(Value::is_u64) {
-            Self::Vocabulary
         } else {
             return None;
         })
@@ -183,7 +184,8 @@ mod tests {
         for (bytes, expected) in table {
             assert_eq!(FileKind::of_bytes(bytes), *expected, "{}", bytes.escape_ascii());
         }
-        let vocabulary: serde_json::Map<_, _> = (0..200).map(|id| (format!("t{id}"), id.into())).collect();
+        let vocabulary: serde_json::Map<_, _> =
+            (0..200).map(|id| (if id == 0 { "round".into() } else { format!("t{id}") }, id.into())).collect();
         #[rustfmt::skip]
         let table = [
             (json!({ "version": "1.0", "added_tokens": [], "model": {} }), Some(Tokenizer)),
